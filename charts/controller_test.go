@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
+	"github.com/flyte-binary/flyte-binary/runs/placement"
 )
 
 // elsewhere is a domain whose namespace no other test needs to be created, as one of them checks that it is.
@@ -43,11 +45,8 @@ func TestTwoReleasesInTwoClusters(t *testing.T) {
 	added, err := registry.AddCluster(t.Context(), &clustersv1.AddClusterRequest{Name: "east"})
 	require.NoError(t, err)
 
-	secrets := east.Clientset.CoreV1().Secrets(east.Namespace)
-	_, err = secrets.Create(t.Context(), &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: "flyte-credential"}, StringData: map[string]string{"credential": added.GetSecret()},
-	}, metav1.CreateOptions{})
-	require.NoError(t, err)
+	kubectl(t, east, append(documented(t, "kubectl --context east create namespace"), "--dry-run=server")...)
+	kubectl(t, east, documented(t, "kubectl --context east -n flyte create secret", "flyte", east.Namespace, "credential=fbc_…", "credential="+added.GetSecret())...)
 	text, err := helm(t, writeKubeconfig(t, east), documentedInstall(t, east.Namespace, url)...)
 	require.NoError(t, err, text)
 	require.Contains(t, text, "controller of the cluster east")
@@ -70,14 +69,61 @@ func TestTwoReleasesInTwoClusters(t *testing.T) {
 			return runInPool(t, runs, name, "pool-"+cluster) && ran[cluster].Load() == before+1
 		}, 2*time.Minute, 100*time.Millisecond, cluster)
 	}
-	requests.mu.Lock()
-	defer requests.mu.Unlock()
-	require.Empty(t, requests.refused, "the chart must grant this too")
+	requireRefusedNothing(t, requests)
 	role, err := east.Clientset.RbacV1().Roles(east.Namespace).Get(t.Context(), release, metav1.GetOptions{})
 	require.NoError(t, err)
 	for _, right := range granted("own", role.Rules) {
 		require.NotContains(t, right, "secrets", "values of secrets are at the API")
 	}
+
+	upgrade := documented(t, "helm --kube-context home upgrade", "charts/flyte-binary", chart, "flyte", home.Namespace)
+	text, err = helm(t, writeKubeconfig(t, home), upgrade...)
+	require.NoError(t, err, text)
+	require.Equal(t, []placement.Rule{{Labels: []string{"where=east"}, Cluster: "east"}}, prepare(t, home, home.Config).config.Runs.Placement.Rules)
+	text, err = helm(t, writeKubeconfig(t, east), documented(t, "helm --kube-context east --namespace flyte uninstall", "flyte", east.Namespace)...)
+	require.NoError(t, err, text)
+	require.Empty(t, left(t, east), "what the release has left")
+}
+
+func requireRefusedNothing(t *testing.T, requests *recorder) {
+	t.Helper()
+	requests.mu.Lock()
+	defer requests.mu.Unlock()
+	require.Empty(t, requests.refused, "the chart must grant this too")
+}
+
+// kubectl runs a command as an administrator of a cluster.
+func kubectl(t *testing.T, cluster *kubetest.Cluster, args ...string) {
+	t.Helper()
+	program, err := exec.LookPath("kubectl")
+	if err != nil {
+		t.Skip("kubectl is not installed, and the commands of docs/two-clusters.md need it")
+	}
+	command := exec.CommandContext(t.Context(), program, args...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+writeKubeconfig(t, cluster))
+	said, err := command.CombinedOutput()
+	require.NoError(t, err, "%s: %s", args, said)
+}
+
+// documented are the arguments of a command of docs/two-clusters.md, which begins in some way. Its context is left out, since each
+// cluster of the tests has a kubeconfig of its own, and words are replaced, each by the one after it.
+func documented(t *testing.T, beginning string, words ...string) []string {
+	t.Helper()
+	page, err := os.ReadFile("../docs/two-clusters.md")
+	require.NoError(t, err)
+	_, after, found := strings.Cut(strings.ReplaceAll(string(page), "\\\n", " "), beginning)
+	require.True(t, found, beginning)
+	rest, _, _ := strings.Cut(after, "\n")
+	fields := strings.Fields(strings.ReplaceAll(beginning+rest, "'", ""))
+	args := fields[3:] // the program, --context and its value come first
+	for i, arg := range args {
+		for n := 0; n < len(words); n += 2 {
+			if arg == words[n] {
+				args[i] = words[n+1]
+			}
+		}
+	}
+	return args
 }
 
 // runInPool runs a task until it has succeeded. It reports false if the pool is not known yet.
@@ -107,23 +153,9 @@ func runInPool(t *testing.T, runs workflowconnect.RunServiceClient, name, pool s
 // documentedInstall are the arguments of the command by which docs/two-clusters.md installs a controller, for a namespace and an API.
 func documentedInstall(t *testing.T, namespace, url string) []string {
 	t.Helper()
-	page, err := os.ReadFile("../docs/two-clusters.md")
-	require.NoError(t, err)
-	_, after, found := strings.Cut(string(page), "helm --kube-context east install")
-	require.True(t, found)
-	command, _, _ := strings.Cut(strings.ReplaceAll(after, "\\\n", " "), "\n")
-	args := append([]string{"install"}, strings.Fields(command)...)
+	args := documented(t, "helm --kube-context east install", "charts/flyte-binary", chart, "flyte", namespace,
+		"controlPlane.url=https://flyte.example.com", "controlPlane.url="+url)
 	args = append(args, "--set", "crd.install=false") // the API servers of the tests have it
-	for i, arg := range args {
-		switch arg {
-		case "charts/flyte-binary":
-			args[i] = chart
-		case "flyte":
-			args[i] = namespace
-		case "controlPlane.url=https://flyte.example.com":
-			args[i] = "controlPlane.url=" + url
-		}
-	}
 	require.Contains(t, args, "controlPlane.url="+url)
 	require.Contains(t, args, namespace)
 	return args
