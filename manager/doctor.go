@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/flyte-binary/flyte-binary/clusters/links"
+	"github.com/flyte-binary/flyte-binary/clusters/store"
 	"github.com/flyte-binary/flyte-binary/connectors"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	clustersv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/clusters/v1"
@@ -49,13 +52,16 @@ const examineTimeout = 10 * time.Second
 const fixClusterFirst = "fix the API server check above"
 
 // Examine checks everything that a process with the configured target depends on. With the API that is the database and
-// its schema, and the connectors; with a controller, the API server, the TaskAction CRD, the types of plugins and what the routes of apps need, and the API if that runs
+// its schema, the clusters that the configuration names, and the connectors; with a controller, the API server, the TaskAction CRD, the types of plugins and what the routes of apps need, and the API if that runs
 // elsewhere; with any, the object store, by writing and reading an object, which it deletes, and the names of the hosts of
 // apps. given is the connection to the cluster; nil means the configured one.
 func Examine(ctx context.Context, c configuration.Config, given *rest.Config) []Finding {
 	var findings []Finding
 	if c.Target.API() {
 		findings = append(findings, examineDatabase(ctx, c.Database))
+		if findings[0].Err == nil {
+			findings = append(findings, examineClusters(ctx, c)...)
+		}
 		findings = append(findings, examineConnectors(ctx, c.Connectors)...)
 	} else {
 		findings = append(findings, examineControlPlane(ctx, c)...)
@@ -356,4 +362,46 @@ func examineRoot(ctx context.Context, config blobstore.Config, blobs *blobstore.
 		}
 	}
 	return f
+}
+
+// mostClusters bounds what is read of the registry.
+const mostClusters = 10_000
+
+// examineClusters looks for names of clusters in the configuration that are in no registry: what a setting sends to such a cluster waits
+// forever. Nothing is said where no setting names one.
+func examineClusters(ctx context.Context, c configuration.Config) []Finding {
+	named := c.NamedClusters()
+	if c.Target.Controller() {
+		delete(named, c.Cluster.ID) // it registers itself
+	}
+	if len(named) == 0 {
+		return nil
+	}
+	f := Finding{What: "clusters"}
+	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
+	defer cancel()
+	pool, err := pgdb.Open(ctx, c.Database)
+	if err != nil {
+		return []Finding{f.failed(diagnose.Database(c.Database, err))}
+	}
+	defer pool.Close()
+	found, err := store.New(pool).List(ctx, "", mostClusters, time.Now())
+	if err != nil {
+		return []Finding{f.failed(diagnose.Database(c.Database, err))}
+	}
+	for _, one := range found {
+		delete(named, one.Name)
+	}
+	if len(named) == 0 {
+		f.Detail = "all clusters that the configuration names are registered"
+		return []Finding{f}
+	}
+	var findings []Finding
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		findings = append(findings, Finding{
+			What: "cluster " + name, Err: fmt.Errorf("it is not registered, and named in %s", strings.Join(named[name], " and ")),
+			Fix: "register it with flyte-binary clusters add " + name + ", or correct the name; what is sent there waits meanwhile",
+		})
+	}
+	return findings
 }

@@ -31,7 +31,7 @@ func (p *Policy) Choose(r *Request, seats []Seat) Choice {
 			return Choice{Words: "cluster " + wish.cluster + " cannot reach " + far}
 		}
 		if wish.cluster != "" {
-			return Choice{Cluster: wish.cluster, Words: wish.from + "; it has not connected yet"}
+			return Choice{Cluster: wish.cluster, Words: wish.from + "; " + absent(seats)}
 		}
 		return Choice{Words: "no cluster" + wish.words() + " is known"}
 	}
@@ -57,6 +57,14 @@ func (p *Policy) Choose(r *Request, seats []Seat) Choice {
 		return refused(p.choose(r, wish, matching, room), r, matching)
 	}
 	return refused(p.crowded(r, wish, able), r, matching)
+}
+
+// absent says why nothing begins in a cluster that has no seat. Before any has connected, nothing is known of the others.
+func absent(seats []Seat) string {
+	if len(seats) == 0 {
+		return "it has not connected yet"
+	}
+	return "no cluster of this name is registered"
 }
 
 func (p *Policy) openFor(r *Request, of []*Seat) (able []*Seat) {

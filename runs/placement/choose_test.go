@@ -151,9 +151,9 @@ func TestChoose(t *testing.T) {
 			request: placement.Request{Queue: "night", Pin: "west", Pool: "gpu"}, clusters: []placement.Cluster{gpuPool, west},
 			want: placement.Choice{Cluster: "west", Words: "queue night names it"},
 		},
-		"the queue's cluster has not connected": {
+		"the queue's cluster is not registered": {
 			request: placement.Request{Queue: "night", Pin: "north"}, clusters: []placement.Cluster{gpuPool, west},
-			want: placement.Choice{Cluster: "north", Words: "queue night names it; it has not connected yet"},
+			want: placement.Choice{Cluster: "north", Words: "queue night names it; no cluster of this name is registered"},
 		},
 		"the queue's cluster is cordoned": {
 			request: placement.Request{Queue: "night", Pin: "west"}, clusters: []placement.Cluster{gpuPool, cordoned},
