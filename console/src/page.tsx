@@ -22,7 +22,7 @@ const queries = new QueryClient({
   },
 });
 
-/** Draws the console. Whoever imports this has loaded the language: constants of all modules may have texts. */
+/** Draws the console. The caller has loaded the language: constants of all modules may have texts. */
 export function draw(): void {
   const root = document.getElementById("root");
   if (!root) throw new Error("index.html has no #root");
