@@ -43,6 +43,7 @@ const (
 	registry  = "/flytebinary.clusters.v1.ClusterRegistryService/"
 	saved     = "/flytebinary.insight.v1.ViewService/"
 	asked     = "/flytebinary.insight.v1.ConditionService/"
+	marked    = "/flytebinary.insight.v1.StarService/"
 	backfills = "/flytebinary.insight.v1.TriggerInsightService/"
 	children  = "/flyteidl2.actions.ActionsService/"
 	apps      = "/flyteidl2.app.AppService/"
@@ -170,6 +171,9 @@ var samples = map[string]sample{
 	},
 
 	"/flytebinary.insight.v1.CacheInsightService/EvictCacheEntries": {body: `{"projectId": {"organization": "o", "name": "mine", "domain": "development"}, "task": "none"}`},
+
+	marked + "AddStar":    {body: `{"target": {"project": "mine", "domain": "development", "run": "NAME"}}`},
+	marked + "RemoveStar": {given: []string{marked + "AddStar"}, body: `{"target": {"project": "mine", "domain": "development", "run": "NAME"}}`},
 
 	saved + "SaveView":         {body: `{"view": {"name": "NAME", "query": "phase:failed"}}`},
 	saved + "DeleteView":       {given: []string{saved + "SaveView"}, body: `{"name": "NAME"}`},

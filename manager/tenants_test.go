@@ -230,6 +230,7 @@ var elsewhere = map[string]string{
 	"/flytebinary.insight.v1.InsightService/ListWaits":           "runs/store/lists: waiting_runs_test.go",
 	"/flytebinary.insight.v1.NotificationService/ListDeliveries": "notifications: notifications_test.go",
 	"/flytebinary.insight.v1.PoolInsightService/ListPools":       "TestAPolicyOfOneProject",
+	"/flytebinary.insight.v1.StarService/ListStars":              "the caller's own; runs: stars_test.go",
 	"/flytebinary.insight.v1.TaskHealthService/ListTaskHealth":   "about a project, which is not found; its answers name tasks alone",
 }
 

@@ -24,10 +24,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/projects"
 	"github.com/flyte-binary/flyte-binary/runs/read"
 	"github.com/flyte-binary/flyte-binary/runs/settings"
+	"github.com/flyte-binary/flyte-binary/runs/stars"
 	"github.com/flyte-binary/flyte-binary/runs/store/assignees"
 	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
 	rows "github.com/flyte-binary/flyte-binary/runs/store/problems"
 	"github.com/flyte-binary/flyte-binary/runs/store/queries"
+	starred "github.com/flyte-binary/flyte-binary/runs/store/stars"
 	"github.com/flyte-binary/flyte-binary/runs/store/usages"
 	saved "github.com/flyte-binary/flyte-binary/runs/store/views"
 	"github.com/flyte-binary/flyte-binary/runs/store/watches"
@@ -122,6 +124,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 		problems: &problems.Handler{Reader: rows.New(deps.Pool)},
 		overRuns: newOverRuns(config, deps, l),
 		queries:  newFinder(deps, l),
+		stars:    &stars.Handler{Store: starred.New(deps.Pool), Clock: deps.Clock},
 		views:    &views.Handler{Store: saved.New(deps.Pool), Projects: l.projects, Clock: deps.Clock},
 		asked:    &conditions.Handler{Signaller: signaller, Reader: l.rows, Assignees: asked, People: deps.Peers.People, Clock: deps.Clock},
 	}

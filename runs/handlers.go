@@ -22,6 +22,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/launch"
 	"github.com/flyte-binary/flyte-binary/runs/problems"
 	"github.com/flyte-binary/flyte-binary/runs/read"
+	"github.com/flyte-binary/flyte-binary/runs/stars"
 	"github.com/flyte-binary/flyte-binary/runs/stored"
 	"github.com/flyte-binary/flyte-binary/runs/tracked"
 	"github.com/flyte-binary/flyte-binary/runs/usage"
@@ -83,6 +84,7 @@ type handlers struct {
 	problems *problems.Handler
 	overRuns overRuns
 	queries  *find.Finder
+	stars    *stars.Handler
 	views    *views.Handler
 	asked    *conditions.Handler
 	started  enginev1connect.TriggerRunServiceHandler
@@ -108,6 +110,7 @@ func (h *handlers) mount(r rpc.Registrar) {
 	r.Handle(insightv1connect.NewCacheInsightServiceHandler(h.overRuns.cache, options))
 	r.Handle(insightv1connect.NewCostServiceHandler(h.overRuns.costs, options))
 	r.Handle(insightv1connect.NewRunQueryServiceHandler(h.queries, options))
+	r.Handle(insightv1connect.NewStarServiceHandler(h.stars, options))
 	r.Handle(insightv1connect.NewViewServiceHandler(h.views, options))
 	r.Handle(insightv1connect.NewConditionServiceHandler(h.asked, options))
 	r.Handle(enginev1connect.NewTriggerRunServiceHandler(h.started, options))

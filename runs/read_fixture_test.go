@@ -45,6 +45,7 @@ type readFixture struct {
 	images   imagebuilderconnect.ImageServiceClient
 	settings settingsconnect.SettingsServiceClient
 	insight  insightv1connect.InsightServiceClient
+	stars    insightv1connect.StarServiceClient
 }
 
 func newReadFixture(t *testing.T, change func(*runs.Config)) *readFixture {
@@ -72,6 +73,7 @@ func newReadFixture(t *testing.T, change func(*runs.Config)) *readFixture {
 	r.projects = projectconnect.NewProjectServiceClient(client, server.URL)
 	r.domains = orgconnect.NewDomainServiceClient(client, server.URL)
 	r.images = imagebuilderconnect.NewImageServiceClient(client, server.URL)
+	r.stars = insightv1connect.NewStarServiceClient(client, server.URL)
 	r.insight = insightv1connect.NewInsightServiceClient(client, server.URL)
 	r.settings = settingsconnect.NewSettingsServiceClient(client, server.URL)
 	return r

@@ -88,6 +88,15 @@ func TestFoldRuns(t *testing.T) {
 	require.Len(t, answer.GetFolds(), 1)
 	require.Equal(t, "nightly", answer.GetFolds()[0].GetTrigger().GetName())
 
+	answer, err = p.r.insight.FoldRuns(t.Context(), &insightv1.FoldRunsRequest{ProjectId: flytesnacks, Query: "phase:succeeded created>1h"})
+	require.NoError(t, err)
+	require.Len(t, answer.GetFolds(), 1)
+	require.Equal(t, "heartbeat", answer.GetFolds()[0].GetTrigger().GetName())
+	for _, wrong := range []string{"phase:faild", "shard:7", "not (shard:7)"} {
+		_, err = p.r.insight.FoldRuns(t.Context(), &insightv1.FoldRunsRequest{ProjectId: flytesnacks, Query: wrong})
+		refused(t, err, connect.CodeInvalidArgument, "query")
+	}
+
 	_, err = p.r.insight.FoldRuns(t.Context(), &insightv1.FoldRunsRequest{ProjectId: &common.ProjectIdentifier{Name: "p"}})
 	refused(t, err, connect.CodeInvalidArgument, "domain")
 	_, err = p.r.insight.FoldRuns(t.Context(), &insightv1.FoldRunsRequest{ProjectId: flytesnacks, Filters: []*common.Filter{{Field: "colour"}}})

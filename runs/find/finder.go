@@ -73,7 +73,7 @@ func (f *Finder) QueryRuns(ctx context.Context, r *insightv1.QueryRunsRequest) (
 	if ask.Order, known = orders[r.GetOrder()]; !known {
 		return nil, rpc.InvalidArgument("order", "there is no order %d", r.GetOrder())
 	}
-	ask.Limit, ask.Token = r.GetLimit(), r.GetToken()
+	ask.Limit, ask.Token, ask.Untriggered = r.GetLimit(), r.GetToken(), r.GetUntriggered()
 	if ask.Limit == 0 {
 		ask.Limit = standardLimit
 	}

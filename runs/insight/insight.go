@@ -86,6 +86,6 @@ func New(deps Deps) *Questions {
 		RunClusters: &RunClusters{Runs: deps.Reader, Places: deps.Clusters.Places},
 		Summaries:   &Summaries{Runs: deps.Reader, Waits: waits},
 		WaitingRuns: &WaitingRuns{Runs: deps.Reader, Waits: waits},
-		Folds:       &Folds{Runs: deps.Reader},
+		Folds:       &Folds{Runs: deps.Reader, Clock: deps.Clock},
 	}
 }

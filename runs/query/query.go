@@ -7,6 +7,7 @@
 package query
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -133,6 +134,14 @@ func (n *Node) All() []*Node {
 		return n.Nodes
 	}
 	return []*Node{n}
+}
+
+// Mentions reports whether a term of the query is about a key.
+func (n *Node) Mentions(key Key) bool {
+	if n.Kind == Leaf {
+		return n.Term.Key == key
+	}
+	return slices.ContainsFunc(n.Nodes, func(part *Node) bool { return part.Mentions(key) })
 }
 
 // String is the query in the form of testdata/cases.json.

@@ -106,6 +106,27 @@ def test_views(server: Server) -> None:
         assert words in answer["message"], answer
 
 
+def test_stars(server: Server) -> None:
+    """They are kept on the server, with the run as it is now."""
+    name = f"task.starred_{uuid.uuid4().hex[:8]}"
+    task, run = ({"target": {"project": "flytesnacks", "domain": "development", kind: name}} for kind in ("task", "run"))
+
+    def stars() -> list[dict]:
+        found = ask(server, "StarService/ListStars", {}).get("stars", [])
+        return [star["target"] for star in found if name in (star["target"].get("task"), star["target"].get("run"))]
+
+    for one in (task, run, task):
+        ask(server, "StarService/AddStar", one)
+    assert sorted(star.get("task", "") for star in stars()) == ["", name]
+    for one in (run, task, task):
+        ask(server, "StarService/RemoveStar", one)
+    assert stars() == []
+    for body, words in [({}, "target"), ({"target": {"project": "p", "run": "r"}}, "domain"), ({"target": {"project": "p", "domain": "d"}}, "target")]:
+        status, answer = server.call("flytebinary.insight.v1.StarService/AddStar", body)
+        assert (status, answer["code"]) == (400, "invalid_argument")
+        assert words in answer["message"], answer
+
+
 def test_the_lines_that_are_copied(server: Server, tmp_path: Path) -> None:
     """The lines are those of console/src/entities/run/query/command.ts, whose test has their form."""
     team = f"q{uuid.uuid4().hex[:8]}"

@@ -5,7 +5,7 @@ import { AppSearch, AppsSearch } from "@/features/apps/search";
 import { ArtifactSearch, ArtifactsSearch } from "@/features/artifacts/search";
 import { ProblemsSearch } from "@/features/problems/search";
 import { ClustersSearch } from "@/features/clusters/search";
-import { CompareSearch } from "@/features/compare/search";
+import { CompareSearch } from "@/entities/run/comparison";
 import { CostsSearch } from "@/features/costs/search";
 import { HomeSearch } from "@/features/home/search";
 import { NotificationsSearch } from "@/features/notifications/search";

@@ -213,6 +213,11 @@ var procedures = map[string]map[string]Row{
 		"QueryRuns":     {people, "run.view", on("project_id")},
 		"SuggestValues": {people, "run.view", on("project_id")},
 	},
+	"flytebinary.insight.v1.StarService": {
+		"AddStar":    {people, "identity.update", members(nothing("the caller's own"))},
+		"ListStars":  {people, "run.view", listing(nothing("the caller's own, in every place of the installation"))},
+		"RemoveStar": {people, "identity.update", members(nothing("the caller's own"))},
+	},
 	"flytebinary.insight.v1.SystemService": {
 		"GetSystem": {people, "system.view", nothing("the process itself")},
 	},

@@ -58,12 +58,18 @@ const (
 	foldedRoots = `SELECT ` + ListedColumns + `, a.labels, ARRAY[]::text[] FROM actions a WHERE a.id = ANY($1)`
 )
 
-// RunFolds folds the runs of a place that match filters by their triggers, the trigger with the newest run first. complete is false if the
-// place has more triggers than are folded.
-func (r *Reader) RunFolds(ctx context.Context, place schema.Scope, filters []*common.Filter) (folds []Fold, complete bool, err error) {
+// RunFolds folds the runs of a place that match filters by their triggers, the trigger with the newest run first. more, which may be nil,
+// is a further condition on actions a, written with parameters of the builder. complete is false if the place has more triggers than are
+// folded.
+func (r *Reader) RunFolds(
+	ctx context.Context, place schema.Scope, filters []*common.Filter, more func(*listquery.Builder) string,
+) (folds []Fold, complete bool, err error) {
 	var b listquery.Builder
 	if err := RunFields.Filter(&b, filters); err != nil {
 		return nil, false, err
+	}
+	if more != nil {
+		b.Where(more(&b))
 	}
 	err = sqltext.Snapshot(ctx, r.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqltext.Planning); err != nil {

@@ -43,7 +43,7 @@ func TestFoldsAreTheListsOfTheirTriggers(t *testing.T) {
 		"none":    {filter(common.Filter_EQUAL, "created_by", "nobody")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			folds, complete, err := reader.RunFolds(t.Context(), foldPlace, filters)
+			folds, complete, err := reader.RunFolds(t.Context(), foldPlace, filters, nil)
 			require.NoError(t, err)
 			require.True(t, complete)
 			list := func(more ...*common.Filter) []lists.Listed {
@@ -71,7 +71,7 @@ func TestFoldsAreTheListsOfTheirTriggers(t *testing.T) {
 			require.Len(t, list(), found)
 		})
 	}
-	_, _, err := reader.RunFolds(t.Context(), foldPlace, []*common.Filter{filter(common.Filter_EQUAL, "nothing", "1")})
+	_, _, err := reader.RunFolds(t.Context(), foldPlace, []*common.Filter{filter(common.Filter_EQUAL, "nothing", "1")}, nil)
 	require.ErrorContains(t, err, "nothing")
 }
 
@@ -105,7 +105,7 @@ func TestFoldsAndSummariesReadLittle(t *testing.T) {
 			require.LessOrEqual(t, storetest.TuplesRead(t, pool)-before, most, "analyzed %t", analyzed)
 		}
 		read(1_100, func(r *lists.Reader) {
-			folds, _, err := r.RunFolds(t.Context(), foldPlace, nil)
+			folds, _, err := r.RunFolds(t.Context(), foldPlace, nil, nil)
 			require.NoError(t, err)
 			require.Len(t, folds, 10)
 			for _, fold := range folds {
@@ -127,7 +127,7 @@ func TestFoldsAndSummariesReadLittle(t *testing.T) {
 func TestMoreTriggersThanAreFolded(t *testing.T) {
 	pool := pgtest.New(t, store.Migrations())
 	insertTriggered(t, pool, 301)
-	folds, complete, err := lists.NewReader(pool).RunFolds(t.Context(), foldPlace, nil)
+	folds, complete, err := lists.NewReader(pool).RunFolds(t.Context(), foldPlace, nil, nil)
 	require.NoError(t, err)
 	require.Len(t, folds, 300)
 	require.False(t, complete)

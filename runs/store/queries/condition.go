@@ -11,6 +11,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store/sqltext"
 )
 
+// Condition is the query as SQL on actions a, with parameters of b, for lists that others read. It does not say in which place.
+func (a *Ask) Condition(b *listquery.Builder) string { return condition(b, a.Query, a) }
+
 // condition is a query as SQL on actions a. It is never NULL, so that its negation is right. What a query says of inputs is
 // left to who reads them.
 func condition(b *listquery.Builder, node *query.Node, ask *Ask) string {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/query"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
 	"github.com/flyte-binary/flyte-binary/runs/store/queries"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
@@ -46,7 +48,7 @@ func randomRun(r *rand.Rand, n int) schema.Root {
 		row.StartedAt = &started
 	}
 	row.TaskName, row.TaskVersion = pick(r, "env.train", "env.score", "50%_sure", "Größe"), pick(r, "v1", "v2")
-	row.CreatedBySubject, row.Queue, row.Cluster, row.TriggerName = pick(r, "ada", "bob", ""), pick(r, "", "gpu"), pick(r, "", "default", "east", "west"), pick(r, "", "nightly")
+	row.CreatedBySubject, row.Queue, row.Cluster, row.TriggerName = pick(r, "ada", "bob", ""), pick(r, "", "gpu"), pick(r, "", "default", "east", "west"), pick(r, "", "", "nightly", "hourly", "weekly")
 	row.Source, row.Labels = pick[int16](r, 1, 2, 3, 4), map[string]string{}
 	if r.IntN(2) == 0 {
 		row.Labels["team"] = pick(r, "ml", "ops", "")
@@ -192,9 +194,16 @@ func TestQueriesAnswerAsTheyAreMeant(t *testing.T) {
 			}
 		}
 		found += min(len(want), 1)
+		if n%4 == 0 {
+			requireFolds(t, pool, &queries.Ask{Query: node, Text: text, Now: now, Me: "ada"}, want)
+		}
+		untriggered := n%3 == 0
+		if untriggered {
+			want = slices.DeleteFunc(want, func(row schema.Root) bool { return row.TriggerName != "" })
+		}
 		orders := []queries.Order{queries.Newest, queries.Oldest, queries.Updated, queries.Longest, queries.Shortest}
 		order := orders[n%len(orders)]
-		ask := queries.Ask{Scope: here, Query: node, Text: text, Order: order, Limit: 7, Now: now, Me: "ada"}
+		ask := queries.Ask{Scope: here, Query: node, Text: text, Order: order, Limit: 7, Now: now, Me: "ada", Untriggered: untriggered}
 		for name, reader := range readers {
 			if name == "few" && order.Field == "duration_ms" {
 				continue // of the newest only
@@ -211,6 +220,29 @@ func TestQueriesAnswerAsTheyAreMeant(t *testing.T) {
 		}
 	}
 	require.Greater(t, found, 100, "most queries find something")
+}
+
+// requireFolds compares the runs of triggers that a query folds with those that match.
+func requireFolds(t *testing.T, pool *pgxpool.Pool, ask *queries.Ask, want []schema.Root) {
+	t.Helper()
+	triggered := map[int16]int32{}
+	for _, row := range want {
+		if row.TriggerName != "" {
+			triggered[row.Phase]++
+		}
+	}
+	folds, complete, err := lists.NewReader(pool).RunFolds(t.Context(), here, nil, ask.Condition)
+	require.NoError(t, err, ask.Text)
+	require.True(t, complete)
+	counts := map[int16]int32{}
+	for _, fold := range folds {
+		for phase, count := range fold.Counts {
+			if count > 0 {
+				counts[int16(phase)] += count //nolint:gosec // an index of phases
+			}
+		}
+	}
+	require.Equal(t, triggered, counts, ask.Text)
 }
 
 func namesOf(rows []schema.Root, order queries.Order) []string {

@@ -50,6 +50,8 @@ type Ask struct {
 	// Now is what relative times count from, Me the subject of the caller.
 	Now time.Time
 	Me  string
+	// Untriggered leaves out the runs of triggers.
+	Untriggered bool
 }
 
 // Page is a part of an answer.
@@ -184,7 +186,7 @@ func (a *Ask) compile() (*listquery.Query, error) {
 	}
 	schema := lists.RunFields
 	schema.Prefix = ""
-	return schema.Compile(b, []string{"query", a.Scope.Project, a.Scope.Domain, a.Text, a.Me}, &common.ListRequest{
+	return schema.Compile(b, []string{"query", a.Scope.Project, a.Scope.Domain, a.Text, a.Me, strconv.FormatBool(a.Untriggered)}, &common.ListRequest{
 		Limit: a.Limit, Token: a.Token, SortByFields: []*common.Sort{{Key: a.Order.Field, Direction: direction}},
 	})
 }
@@ -255,6 +257,9 @@ func (w *walk) builder() *listquery.Builder {
 // where is the query as a condition. With an order that no index has, the page begins here.
 func (w *walk) where(b *listquery.Builder) string {
 	condition := condition(b, w.ask.Query, w.ask)
+	if w.ask.Untriggered {
+		condition += " AND a.trigger_name = '' AND a.trigger_task_name = ''"
+	}
 	if w.sorted && w.q.After() != "" {
 		condition += " AND " + w.q.After()
 	}

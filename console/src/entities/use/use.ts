@@ -17,9 +17,9 @@ const precise = new Intl.NumberFormat(language, { minimumSignificantDigits: 2, m
 /** Hours of something, with as many digits as say something. */
 export const hours = (n: number): string => (n >= 100 ? count(Math.round(n)) : n >= 1 ? fixed(n, 1) : n === 0 ? "0" : n < 0.001 ? `< ${fixed(0.001, 3)}` : precise.format(n));
 
-/** Hours of processors, memory and GPUs. */
-export const hoursOf = ({ coreHours, gibHours, gpuHours }: Use): string =>
-  [`${hours(coreHours)} core-h`, `${hours(gibHours)} GiB-h`, gpuHours > 0 && `${hours(gpuHours)} GPU-h`].filter(Boolean).join(", ");
+/** Hours of processors, memory and GPUs; without those of processors where the text next to it has them. */
+export const hoursOf = ({ coreHours, gibHours, gpuHours }: Use, cores = true): string =>
+  [cores && `${hours(coreHours)} core-h`, `${hours(gibHours)} GiB-h`, gpuHours > 0 && `${hours(gpuHours)} GPU-h`].filter(Boolean).join(", ");
 
 /** What use costs, or its hours where there are no prices. */
 export const costOf = (use: Use, currency: string): string => (currency === "" ? `${hours(use.coreHours)} core-h` : money(use.cost, currency));

@@ -1,13 +1,14 @@
+import { Code } from "@connectrpc/connect";
 import { X } from "lucide-react";
 import { lazy, Suspense, type ReactNode } from "react";
 import { ActionType, type ActionDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { chunk } from "@/api/chunk";
-import { IconButton } from "@/design/button";
+import { Button, IconButton } from "@/design/button";
 import { CopyButton } from "@/design/copy";
 import { Select } from "@/design/field";
 import { dateOf } from "@/design/format";
-import { Loading, ProblemNotice } from "@/design/notice";
+import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { Phase } from "@/design/phase";
 import { isLive } from "@/design/phases";
 import { Tabs } from "@/design/tabs";
@@ -62,10 +63,20 @@ export function ActionPanel(props: ActionPanelProps) {
   return (
     <section className={css["panel"]} aria-label={t("Action {action}", { action })} data-testid="action-panel">
       <Header details={state} {...props} />
-      {problem && <ProblemNotice error={problem} />}
+      {problem && (problem.code === Code.NotFound ? <Unknown {...props} /> : <ProblemNotice error={problem} />)}
       {!state && !problem && <Loading what={t("action")} />}
       {state && <Content key={keyOf(name)} name={name} details={state} {...props} />}
     </section>
+  );
+}
+
+/** The address names an action that the run does not have. */
+function Unknown({ action, run, onSelect }: ActionPanelProps) {
+  return (
+    <Empty title={t("Run {run} has no action “{action}”", { run: run.name, action })}>
+      <p>{t("The address may be of another run, or its end may be missing.")}</p>
+      <Button onClick={() => onSelect("a0")}>{t("Show the root action")}</Button>
+    </Empty>
   );
 }
 

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { NamedLiteralSchema } from "@gen/flyteidl2/task/common_pb.js";
 import { changeWords, metricsOf, rowsOf, textsOf } from "./columns";
-import { CompareSearch, keysOf, searchOf } from "./search";
+import { CompareSearch, keysOf, searchOf } from "@/entities/run/comparison";
 
 const scalar = (value: { case: "integer"; value: bigint } | { case: "floatValue"; value: number } | { case: "stringValue"; value: string }) => ({
   case: "scalar" as const,

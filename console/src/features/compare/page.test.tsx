@@ -12,7 +12,7 @@ import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { RunDetailsSchema, RunSchema, RunSource } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import { TrackedRunService } from "@gen/flyteidl2/workflow/tracked_run_service_pb.js";
-import type { CompareSearch } from "./search";
+import type { CompareSearch } from "@/entities/run/comparison";
 import { ComparePage } from "./page";
 
 const at = vi.hoisted((): { search: CompareSearch } => ({ search: {} }));

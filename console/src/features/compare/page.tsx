@@ -23,7 +23,7 @@ import { CodeDiff } from "./code-diff";
 import { markOf, metricsOf, rowsOf, textsOf } from "./columns";
 import { factsOf } from "./facts";
 import { RunPicker } from "./run-picker";
-import { keysOf, mostRuns, searchOf, type CompareSearch } from "./search";
+import { keysOf, mostRuns, searchOf, type CompareSearch } from "@/entities/run/comparison";
 import { Columns, type ColumnsProps } from "./several";
 import { Side } from "./side";
 import { Stored } from "./stored";

@@ -98,7 +98,7 @@ function Totals({ costs, span }: { readonly costs: GetCostsResponse; readonly sp
             {t("{by} against {value}", { by, value: span === "today" ? t("yesterday, the whole day") : t("the {spanNames} before", { spanNames: spanNames[span] }) })}
           </span>
         )}
-        <span>{hoursOf(total)}</span>
+        <span>{hoursOf(total, currency !== "")}</span>
         {days.length > 1 && (
           <span className={css["days"]} role="img" aria-label={t("By day, the last one today: {days}", { days: days.map((day) => costOf(day, currency)).join(", ") })}>
             {days.map((day, at) => (
@@ -128,7 +128,9 @@ function columns(place: Place | undefined, by: string, currency: string, costs: 
       sortBy: ({ projectId, name }) => name || (projectId?.name ?? ""),
       cell: (part) => <Name place={place} by={by} part={part} />,
     },
-    { label: currency === "" ? "Core-hours" : t("Cost"), number: true, descending: true, sortBy: amount, cell: ({ use }) => use && costOf(use, currency) },
+    currency === ""
+      ? { label: "Core-h", number: true, descending: true, sortBy: amount, cell: ({ use }) => hours(use?.coreHours ?? 0) }
+      : { label: t("Cost"), number: true, descending: true, sortBy: amount, cell: ({ use }) => use && costOf(use, currency) },
     {
       label: t("Share"),
       number: true,

@@ -18,6 +18,7 @@ import { byPlace } from "./activity";
 import { ProjectCard } from "./project-card";
 import { ProjectDialog } from "./project-dialog";
 import type { HomeSearch } from "./search";
+import { Starred } from "./starred";
 import { useProjects } from "./use-projects";
 import css from "./home.module.css";
 
@@ -72,6 +73,7 @@ export function HomePage() {
         </p>
       )}
       {q === "" && <Attention />}
+      {q === "" && <Starred />}
       {answer.error && <ProblemNotice error={answer.error} retry={answer.refetch} />}
       {answer.loading && <Loading what={t("projects")} />}
       {!answer.loading && !answer.error && answer.projects.length === 0 && <Nothing q={q} />}

@@ -19,6 +19,8 @@ import type { Sort } from "./search";
 import { sources } from "./sources";
 import type { RunClusters } from "./use-clusters";
 import { titleOf } from "@/entities/action/title";
+import { StarButton } from "@/entities/star/star-button";
+import type { useStars } from "@/entities/star/use-stars";
 import css from "./list.module.css";
 
 /** What the list knows of runs besides what the server lists. */
@@ -27,6 +29,7 @@ export interface RunFacts extends RunClusters {
   readonly errors: Readonly<Record<string, string>>;
   /** How far unfinished runs are, by the name of the run. */
   readonly summaries: Readonly<Record<string, RunSummary>>;
+  readonly stars: ReturnType<typeof useStars>;
   /** Adds a condition to the query. */
   readonly onCondition: (condition: string) => void;
 }
@@ -65,7 +68,7 @@ export const columns: readonly Column[] = [
     key: "run",
     label: t("Run"),
     width: [15, 3],
-    cell: (run, { errors }) => {
+    cell: (run, { errors, stars }) => {
       const id = run.action?.id?.run;
       const tracked = isTracked(run);
       const error = tracked ? undefined : errors[nameOf(run)];
@@ -81,6 +84,7 @@ export const columns: readonly Column[] = [
           </Link>
           <span className={css["name"]}>{id?.name}</span>
           {tracked && <Tag>{t("Tracked")}</Tag>}
+          {!tracked && id && <StarButton of={{ project: id.project, domain: id.domain, kind: "run", name: id.name }} stars={stars} />}
           {error !== undefined && (
             <span className={css["error"]} title={error} data-testid="run-error">
               {error}

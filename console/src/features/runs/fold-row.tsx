@@ -83,9 +83,9 @@ function Title({ fold, open, id, onToggle }: TitleProps) {
       <span className={bad ? css["bad"] : css["good"]}>{outcomeOf(fold)}</span>
       {run !== undefined && (
         <span className={css["name"]}>
-          {t("last: {link}", { link: <Link to="/domain/$domain/project/$project/runs/$run" params={{ project, domain, run }}>
+          <Link to="/domain/$domain/project/$project/runs/$run" params={{ project, domain, run }}>
             {run}
-          </Link> })}
+          </Link>
         </span>
       )}
     </>

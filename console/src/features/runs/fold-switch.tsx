@@ -1,4 +1,5 @@
 import { t } from "@/texts/texts";
+import { whyUnfolded } from "./folds";
 import type { Folds } from "./use-folds";
 import { without, type RunsSearch } from "./search";
 import css from "./list.module.css";
@@ -12,6 +13,8 @@ export interface FoldSwitchProps {
 /** Folds the runs of each trigger into one line, or lists them one by one. It is there where a trigger has runs. */
 export function FoldSwitch({ search, folds, onSearch }: FoldSwitchProps) {
   if (folds.tooMany) return <span className={css["live"]}>{t("Too many triggers to fold their runs")}</span>;
+  const why = whyUnfolded(search);
+  if (why !== undefined) return search.query !== undefined || search.sort !== undefined ? <span className={css["fold-switch"]}>{why}</span> : null;
   if (search.unfold !== true && folds.folds.length === 0) return null;
   return (
     <label className={css["fold-switch"]}>

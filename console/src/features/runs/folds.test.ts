@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { RunFoldSchema } from "@gen/flytebinary/insight/v1/runs_pb.js";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { RunSchema } from "@gen/flyteidl2/workflow/run_definition_pb.js";
-import { isFolding, linesOf, outcomeOf, searchOfTrigger, titleOfFold } from "./folds";
+import { isFolding, linesOf, outcomeOf, searchOfTrigger, titleOfFold, whyUnfolded } from "./folds";
 
 const { ABORTED, FAILED, RUNNING, SUCCEEDED } = ActionPhase;
 
@@ -64,12 +64,20 @@ describe("the words of a fold", () => {
 describe("whether runs are folded", () => {
   it("depends on the order and on filters that ask for some of them", () => {
     expect(isFolding({})).toBe(true);
-    expect([{ unfold: true }, { sort: "oldest" }, { query: "trigger:x" }].map((search) => isFolding(search as never))).toEqual([
-      false, false, false,
+    expect([{ unfold: true }, { sort: "oldest" }, { query: "trigger:x" }, { query: "phase:failed -(trigger:x)" }, { query: "shard:7" }, { query: "phase:" }].map((search) => isFolding(search as never))).toEqual([
+      false, false, false, false, false, false,
     ]);
+    expect(["phase:failed", "since:24h -label:team=ml", "owner:me or task=etl.load", "train"].map((query) => isFolding({ query }))).toEqual([true, true, true, true]);
+  });
+
+  it("is explained, unless the reader has switched it off", () => {
+    expect([{}, { unfold: true as const }, { query: "phase:failed" }].map(whyUnfolded)).toEqual([undefined, undefined, undefined]);
+    expect(whyUnfolded({ query: "shard:7" })).toContain("inputs");
+    expect(whyUnfolded({ sort: "longest" })).toContain("in this order");
   });
 
   it("ends in the list of one trigger", () => {
     expect(searchOfTrigger(fold("hourly", 1, []))).toEqual({ query: "trigger:hourly task=t" });
+    expect(searchOfTrigger(fold("hourly", 1, []), "phase:failed or is:active")).toEqual({ query: "trigger:hourly task=t (phase:failed or is:active)" });
   });
 });

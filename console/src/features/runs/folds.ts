@@ -6,6 +6,8 @@ import { keyOf } from "@/entities/run/listed";
 import { countsOf } from "@/entities/run/progress";
 import { inSentence, t } from "@/texts/texts";
 import type { Loaded } from "./merge";
+import type { Node, Term } from "@/entities/run/query/node";
+import { tryQuery } from "@/entities/run/query/parse";
 import { quoted } from "@/entities/run/query/quoted";
 import type { RunsSearch } from "./search";
 
@@ -68,17 +70,31 @@ function linesOfFold(fold: RunFold | undefined, opened: ReadonlyMap<string, read
   ];
 }
 
-/** Whether the runs of triggers are folded: in the list of all runs, newest first. */
-export const isFolding = (search: RunsSearch): boolean =>
-  search.unfold !== true && search.query === undefined && search.sort === undefined;
+/** Why the runs of triggers are not folded although the reader has not switched it off; undefined if they are. */
+export function whyUnfolded({ query = "", sort }: RunsSearch): string | undefined {
+  if (sort !== undefined) return t("Runs of triggers are listed one by one in this order.");
+  const answer = tryQuery(query);
+  if ("problem" in answer) return t("Runs of triggers are listed one by one.");
+  if (mentions(answer.node, "trigger")) return t("Runs of triggers are listed one by one, as the filter is about triggers.");
+  // They are not in the database, so that the server cannot fold by them.
+  if (mentions(answer.node, "input")) return t("Runs of triggers are listed one by one, as the filter is about inputs.");
+  return undefined;
+}
+
+/** Whether the runs of triggers are folded. */
+export const isFolding = (search: RunsSearch): boolean => search.unfold !== true && whyUnfolded(search) === undefined;
+
+const mentions = (node: Node, key: Term["key"]): boolean =>
+  node.kind === "term" ? node.term.key === key : node.nodes.some((part) => mentions(part, key));
 
 /** The search for the runs without a trigger. */
 export const untriggered = (search: RunsSearch): RunsSearch => ({ ...search, untriggered: true });
 
-/** The search for all runs of a trigger. */
-export const searchOfTrigger = ({ trigger }: RunFold): RunsSearch => ({
-  query: `trigger:${quoted(trigger?.name ?? "")} task=${quoted(trigger?.taskName ?? "")}`,
-});
+/** The search for the runs of a trigger, as far as they match a query. */
+export function searchOfTrigger({ trigger }: RunFold, query = ""): RunsSearch {
+  const own = `trigger:${quoted(trigger?.name ?? "")} task=${quoted(trigger?.taskName ?? "")}`;
+  return { query: query === "" ? own : `${own} (${query})` };
+}
 
 /** What a fold is called. */
 export const titleOfFold = (fold: RunFold): string => `${fold.trigger?.name ?? ""} × ${sizeOf(fold)}${fold.older ? "+" : ""}`;

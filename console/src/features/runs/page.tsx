@@ -10,6 +10,7 @@ import { isLive } from "@/design/phases";
 import { usePlaceCheck, type PlaceCheck } from "@/entities/project/unknown-place";
 import { isTracked, nameOf, phaseOf } from "@/entities/run/listed";
 import { useSummaries } from "@/entities/run/use-summaries";
+import { useStars } from "@/entities/star/use-stars";
 import { t } from "@/texts/texts";
 import { useColumns } from "./columns";
 import { FilterBar } from "./filter-bar";
@@ -53,6 +54,7 @@ export function RunsPage() {
   const clusters = useClusters(place, listed, listed.length > 0);
   const errors = useErrors(place, listed);
   const summaries = useSummaries(place, own.filter((run) => isLive(phaseOf(run))).map(nameOf));
+  const stars = useStars();
   const without = clusters.several ? [] : ["cluster"];
   const selection = useSelection(place, search);
   const onSearch = (next: RunsSearch) => void navigate({ to: "/domain/$domain/project/$project/runs", params: place, search: next });
@@ -97,9 +99,9 @@ export function RunsPage() {
         <RunList
           lines={lines}
           onToggle={folds.toggle}
-          onAll={(fold) => onSearch(searchOfTrigger(fold))}
+          onAll={(fold) => onSearch(searchOfTrigger(fold, search.query))}
           columns={columns.shown.filter(({ key }) => !without.includes(key))}
-          facts={{ ...clusters, errors, summaries, onCondition: (condition) => onSearch(withQuery(search, also(search.query ?? "", condition))) }}
+          facts={{ ...clusters, errors, summaries, stars, onCondition: (condition) => onSearch(withQuery(search, also(search.query ?? "", condition))) }}
           sort={search.sort ?? "newest"}
           onSort={(sort) => onSearch(withSort(search, sort))}
           more={runs.more && !runs.lookedUntil}

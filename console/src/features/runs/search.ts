@@ -12,7 +12,7 @@ export interface RunsSearch {
   readonly sort?: Exclude<Sort, "newest">;
   /** Whether runs of one trigger are listed one by one. */
   readonly unfold?: true;
-  /** Within the page: only runs without a trigger, without a query. It is not in the address. */
+  /** Within the page: only runs without a trigger. It is not in the address. */
   readonly untriggered?: true;
 }
 

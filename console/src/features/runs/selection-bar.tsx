@@ -8,7 +8,7 @@ import { t, tn } from "@/texts/texts";
 import { BulkDialog, type BulkOrder } from "./bulk-dialog";
 import { bulkKinds, type BulkKind } from "./bulk-kinds";
 import { useDenied } from "@/entities/access/use-denied";
-import { mostRuns, searchOf } from "@/features/compare/search";
+import { mostRuns, searchOf } from "@/entities/run/comparison";
 import { nameOf } from "@/entities/run/listed";
 import type { RunsSearch } from "./search";
 import type { Selection } from "./use-selection";

@@ -34,7 +34,7 @@ export function useFolds(place: Place, search: RunsSearch): Folds {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const answer = useQuery(
     InsightService.method.foldRuns,
-    { projectId: { organization: "flyte", name: place.project, domain: place.domain }, filters: [] },
+    { projectId: { organization: "flyte", name: place.project, domain: place.domain }, query: search.query ?? "" },
     { enabled: wanted, refetchInterval: (query) => (query.state.error ? false : every), placeholderData: keepPreviousData, retry: false },
   );
   const tooMany = answer.data?.incomplete ?? false;
@@ -44,7 +44,7 @@ export function useFolds(place: Place, search: RunsSearch): Folds {
   const opened = useQueries({
     queries: shown.map((fold) => ({
       queryKey: ["fold", key, keyOfFold(fold)],
-      queryFn: ({ signal }: { signal: AbortSignal }) => loadRuns(place, searchOfTrigger(fold), { limit: shownOfFold, token: "", tracked: false }, signal),
+      queryFn: ({ signal }: { signal: AbortSignal }) => loadRuns(place, searchOfTrigger(fold, search.query), { limit: shownOfFold, token: "", tracked: false }, signal),
       refetchInterval: every,
       retry: false,
     })),

@@ -11,6 +11,8 @@ import { Empty } from "@/design/notice";
 import { Sparkline } from "@/design/sparkline";
 import { Note, type Column } from "@/design/table";
 import { When } from "@/design/time";
+import { StarButton } from "@/entities/star/star-button";
+import { useStars } from "@/entities/star/use-stars";
 import { change, costOf, hoursOf, percent } from "@/entities/use/use";
 import { t } from "@/texts/texts";
 import { serverOrders } from "./orders";
@@ -39,6 +41,7 @@ export function HealthOfTasks({ place, search, onChange }: HealthProps) {
     ({ tasks }) => tasks,
     { keep: true, refresh: 10_000 },
   );
+  const stars = useStars();
   const currency = answer.data?.pages[0]?.currency ?? "";
   return (
     <>
@@ -51,7 +54,7 @@ export function HealthOfTasks({ place, search, onChange }: HealthProps) {
         empty={<Empty title={text === "" ? t("No task has run yet") : t("No tasks that ran match “{text}”", { text })} />}
         answer={answer}
         rows={rows}
-        columns={columns(place, currency)}
+        columns={columns(place, currency, stars)}
         keyOf={({ name }) => name}
         attributesOf={({ name }) => ({ "data-testid": "health-row", "data-name": name })}
         sort={{ by, descending: !ascending }}
@@ -79,7 +82,7 @@ function Changed({ by }: { readonly by: number }) {
 const share = (value: number | undefined) => (value === undefined ? <span className={css["none"]}>–</span> : percent(value));
 const msOf = (value: TaskHealth["p50"]): number | undefined => value && durationMs(value);
 
-const columns = (place: Place, currency: string): readonly Column<TaskHealth>[] => [
+const columns = (place: Place, currency: string, stars: ReturnType<typeof useStars>): readonly Column<TaskHealth>[] => [
   {
     label: t("Task"),
     order: "name",
@@ -89,6 +92,7 @@ const columns = (place: Place, currency: string): readonly Column<TaskHealth>[] 
         <Link to="/domain/$domain/project/$project/tasks/$task" params={{ ...place, task: name }}>
           {name}
         </Link>
+        <StarButton of={{ ...place, kind: "task", name }} stars={stars} />
         <Note>
           {t("last ended {when}", { when: <When at={dateOf(lastAt)} relative /> })}
         </Note>

@@ -11,6 +11,7 @@ import { dateOf, msOf } from "@/design/format";
 import { Loading, ProblemNotice } from "@/design/notice";
 import { Tabs } from "@/design/tabs";
 import { When } from "@/design/time";
+import { PageStar } from "@/entities/star/star-button";
 import { whoIs } from "@/entities/person/who-is";
 import { t } from "@/texts/texts";
 import { EnvironmentTab } from "./environment";
@@ -87,6 +88,7 @@ export function TaskPage() {
       <div className={css["head"]}>
         <h1>{task}</h1>
         <CopyButton text={task} label={t("Copy task name")} />
+        <PageStar of={{ ...place, kind: "task", name: task }} />
         <div className={css["actions"]}>
           {versions.length > 0 && <VersionSelect versions={versions} version={version} onChange={(next) => go({ version: next })} />}
           {metadata && (

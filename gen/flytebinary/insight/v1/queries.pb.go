@@ -100,7 +100,9 @@ type QueryRunsRequest struct {
 	// The token of a previous response, to continue it; everything else but the limit must be the same.
 	Token string `protobuf:"bytes,5,opt,name=token,proto3" json:"token,omitempty"`
 	// Whether to find runs that clients report, instead of the installation's own.
-	Tracked       bool `protobuf:"varint,6,opt,name=tracked,proto3" json:"tracked,omitempty"`
+	Tracked bool `protobuf:"varint,6,opt,name=tracked,proto3" json:"tracked,omitempty"`
+	// Whether to leave out the runs of triggers, which FoldRuns folds.
+	Untriggered   bool `protobuf:"varint,7,opt,name=untriggered,proto3" json:"untriggered,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -173,6 +175,13 @@ func (x *QueryRunsRequest) GetToken() string {
 func (x *QueryRunsRequest) GetTracked() bool {
 	if x != nil {
 		return x.Tracked
+	}
+	return false
+}
+
+func (x *QueryRunsRequest) GetUntriggered() bool {
+	if x != nil {
+		return x.Untriggered
 	}
 	return false
 }
@@ -493,7 +502,7 @@ var File_flytebinary_insight_v1_queries_proto protoreflect.FileDescriptor
 
 const file_flytebinary_insight_v1_queries_proto_rawDesc = "" +
 	"\n" +
-	"$flytebinary/insight/v1/queries.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x86\x02\n" +
+	"$flytebinary/insight/v1/queries.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa8\x02\n" +
 	"\x10QueryRunsRequest\x12J\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\v2#.flyteidl2.common.ProjectIdentifierB\x06\xbaH\x03\xc8\x01\x01R\tprojectId\x12\x1e\n" +
@@ -501,7 +510,8 @@ const file_flytebinary_insight_v1_queries_proto_rawDesc = "" +
 	"\x05order\x18\x03 \x01(\x0e2 .flytebinary.insight.v1.RunOrderR\x05order\x12\x1e\n" +
 	"\x05limit\x18\x04 \x01(\rB\b\xbaH\x05*\x03\x18\xc8\x01R\x05limit\x12\x14\n" +
 	"\x05token\x18\x05 \x01(\tR\x05token\x12\x18\n" +
-	"\atracked\x18\x06 \x01(\bR\atracked\"\xbd\x01\n" +
+	"\atracked\x18\x06 \x01(\bR\atracked\x12 \n" +
+	"\vuntriggered\x18\a \x01(\bR\vuntriggered\"\xbd\x01\n" +
 	"\x11QueryRunsResponse\x12+\n" +
 	"\x04runs\x18\x01 \x03(\v2\x17.flyteidl2.workflow.RunR\x04runs\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\tR\x05token\x12=\n" +

@@ -280,7 +280,9 @@ type FoldRunsRequest struct {
 	// The project and domain.
 	ProjectId *common.ProjectIdentifier `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Only the runs that match all of these, as in ListRuns.
-	Filters       []*common.Filter `protobuf:"bytes,2,rep,name=filters,proto3" json:"filters,omitempty"`
+	Filters []*common.Filter `protobuf:"bytes,2,rep,name=filters,proto3" json:"filters,omitempty"`
+	// Only the runs that match this query, as in RunQueryService, too. Queries of inputs are invalid_argument.
+	Query         string `protobuf:"bytes,3,opt,name=query,proto3" json:"query,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -327,6 +329,13 @@ func (x *FoldRunsRequest) GetFilters() []*common.Filter {
 		return x.Filters
 	}
 	return nil
+}
+
+func (x *FoldRunsRequest) GetQuery() string {
+	if x != nil {
+		return x.Query
+	}
+	return ""
 }
 
 // FoldRunsResponse has the runs of triggers, those of one trigger together.
@@ -482,11 +491,12 @@ const file_flytebinary_insight_v1_runs_proto_rawDesc = "" +
 	"\rUsualDuration\x12+\n" +
 	"\x03p50\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x03p50\x12+\n" +
 	"\x03p90\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x03p90\x12\x12\n" +
-	"\x04runs\x18\x03 \x01(\rR\x04runs\"\x9b\x01\n" +
+	"\x04runs\x18\x03 \x01(\rR\x04runs\"\xbb\x01\n" +
 	"\x0fFoldRunsRequest\x12J\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\v2#.flyteidl2.common.ProjectIdentifierB\x06\xbaH\x03\xc8\x01\x01R\tprojectId\x12<\n" +
-	"\afilters\x18\x02 \x03(\v2\x18.flyteidl2.common.FilterB\b\xbaH\x05\x92\x01\x02\x102R\afilters\"i\n" +
+	"\afilters\x18\x02 \x03(\v2\x18.flyteidl2.common.FilterB\b\xbaH\x05\x92\x01\x02\x102R\afilters\x12\x1e\n" +
+	"\x05query\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aR\x05query\"i\n" +
 	"\x10FoldRunsResponse\x125\n" +
 	"\x05folds\x18\x01 \x03(\v2\x1f.flytebinary.insight.v1.RunFoldR\x05folds\x12\x1e\n" +
 	"\n" +

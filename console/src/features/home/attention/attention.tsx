@@ -17,6 +17,7 @@ import { every, Group, shown } from "./group";
 import { lastLook, look } from "./look";
 import { useFailed } from "./use-failed";
 import { useSlow } from "./use-slow";
+import { useTriggers } from "./use-triggers";
 import css from "./attention.module.css";
 
 /** What needs a person now, over all projects that the reader may see. */
@@ -36,15 +37,21 @@ export function Attention() {
   );
   const queues = useQuery(InsightService.method.listQueues, {}, options);
   const slow = useSlow(now);
+  const triggers = useTriggers(since, now);
   const full = (queues.data?.queues ?? []).filter(
     ({ actions, maxActions, runs, maxRuns, depth }) => depth > 0n && ((maxActions > 0n && actions >= maxActions) || (maxRuns > 0n && runs >= maxRuns)),
   );
   const runs = failed.data?.runs ?? [];
   const conditions = paused.data?.actions ?? [];
   const broken = apps.data?.apps ?? [];
-  const quiet = [runs, conditions, broken, full, slow].every((rows) => rows.length === 0);
+  const quiet = [runs, conditions, triggers, broken, full, slow].every((rows) => rows.length === 0);
   const known = failed.isSuccess && paused.isSuccess;
   if (quiet && !known) return null; // not read yet, or not served
+  const seen = (
+    <Button small onClick={() => setSince(look())}>
+      {t("Mark as seen")}
+    </Button>
+  );
   return (
     <section className={css["attention"]} aria-labelledby="attention" data-testid="attention">
       <h2 id="attention">{t("Needs attention")}</h2>
@@ -58,16 +65,7 @@ export function Attention() {
           title={t("Failed")}
           rows={runs}
           keyOf={(run) => pathOf(run.action?.id?.run)}
-          links={
-            <Button
-              small
-              onClick={() => {
-                setSince(look());
-              }}
-            >
-              {t("Mark as seen")}
-            </Button>
-          }
+          links={seen}
         >
           {(run) => (
             <RunRow run={run}>
@@ -82,6 +80,28 @@ export function Attention() {
                 {condition?.name ?? actionId?.name}
               </RunLink>
               <Where id={actionId?.run} /> <Span from={dateOf(from)} to={undefined} />
+            </>
+          )}
+        </Group>
+        <Group title={t("Triggers")} rows={triggers} keyOf={({ trigger }) => `${trigger.project}/${trigger.domain}/${trigger.taskName}/${trigger.name}`} links={seen}>
+          {({ trigger: { project, domain, taskName, name }, overdue, failed: bad, of, run }) => (
+            <>
+              <Link to="/domain/$domain/project/$project/triggers/$task/$name" params={{ project, domain, task: taskName, name }}>
+                {name}
+              </Link>
+              <span className={css["where"]}>
+                {project} / {domain}, {taskName}
+              </span>
+              {overdue !== undefined && (
+                <span className={css["bad"]}>
+                  {t("overdue by {time}", { time: <Span from={new Date(overdue)} to={undefined} /> })}
+                </span>
+              )}
+              {run !== undefined && (
+                <Link className={css["bad"]} to="/domain/$domain/project/$project/runs/$run" params={{ project, domain, run }} title={t("The run that failed last")}>
+                  {t("{failed} of the last {all} failed", { failed: bad, all: of })}
+                </Link>
+              )}
             </>
           )}
         </Group>

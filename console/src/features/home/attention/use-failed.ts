@@ -6,7 +6,7 @@ import { every, shown } from "./group";
 
 const failures = [ActionPhase.FAILED, ActionPhase.TIMED_OUT].map(String);
 
-/** The runs of all projects that failed since a time, in milliseconds; the last one first. */
+/** The runs of all projects that failed since a time, in milliseconds; the last one first. Those of triggers are with their triggers. */
 export function useFailed(since: number) {
   return useQuery(
     RunService.method.listRuns,
@@ -15,6 +15,7 @@ export function useFailed(since: number) {
       request: {
         limit: shown + 1,
         filters: [
+          { field: "trigger_name", function: Filter_Function.EQUAL, values: [""] },
           { field: "phase", function: Filter_Function.VALUE_IN, values: failures },
           { field: "ended_at", function: Filter_Function.GREATER_THAN_OR_EQUAL, values: [new Date(since).toISOString()] },
         ],

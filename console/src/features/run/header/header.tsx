@@ -16,6 +16,7 @@ import { RunState } from "@/entities/run/run-state";
 import { useSummaries } from "@/entities/run/use-summaries";
 import type { RunModel } from "@/entities/run/model/run-model";
 import type { RunName } from "@/entities/run/kind";
+import { PageStar } from "@/entities/star/star-button";
 import { t, tn } from "@/texts/texts";
 import { Cost } from "./cost";
 import css from "./header.module.css";
@@ -60,6 +61,7 @@ export function Header({ run, details, model, children }: HeaderProps) {
     <header className={css["header"]}>
       <div className={css["first"]}>
         <h1>{title ?? (model.size > 0 ? model.title(0) : run.name)}</h1>
+        {run.tracked !== true && <PageStar of={{ project: run.project, domain: run.domain, kind: "run", name: run.name }} />}
         {known && <RunState phase={phase} summary={summary} />}
         {root && (
           <span className={css["time"]}>
