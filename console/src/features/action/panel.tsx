@@ -1,4 +1,4 @@
-import { Code } from "@connectrpc/connect";
+import { Code as Status } from "@connectrpc/connect";
 import { X } from "lucide-react";
 import { lazy, Suspense, type ReactNode } from "react";
 import { ActionType, type ActionDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
@@ -63,7 +63,7 @@ export function ActionPanel(props: ActionPanelProps) {
   return (
     <section className={css["panel"]} aria-label={t("Action {action}", { action })} data-testid="action-panel">
       <Header details={state} {...props} />
-      {problem && (problem.code === Code.NotFound ? <Unknown {...props} /> : <ProblemNotice error={problem} />)}
+      {problem && (problem.code === Status.NotFound ? <Unknown {...props} /> : <ProblemNotice error={problem} />)}
       {!state && !problem && <Loading what={t("action")} />}
       {state && <Content key={keyOf(name)} name={name} details={state} {...props} />}
     </section>
