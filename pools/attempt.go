@@ -124,6 +124,9 @@ func (h *handler) event(a *store.Action, assigned *enginev1.Assignment, phase co
 	event := h.reporter.Event(attempts.Position{Action: a.Action, Cluster: assigned.GetCluster(), Attempt: a.Attempt, Phase: phase}, at)
 	if a.Worker != "" {
 		event.ClusterEvents = []*workflow.ClusterEvent{h.reporter.Note(at, "Worker", "worker "+a.Worker)}
+		if a.Start.Slow != "" && phase == common.ActionPhase_ACTION_PHASE_RUNNING {
+			event.ClusterEvents = append(event.ClusterEvents, h.reporter.Note(at, "SlowStart", "the process had to load its code itself: "+a.Start.Slow))
+		}
 		// Before a worker has the attempt, there is no log.
 		event.LogContext = logContext(a.Worker)
 	}

@@ -435,6 +435,7 @@ func (w *fake) finish(a *workerv1.Assignment, how workerv1.End, code int32) {
 	w.f.t.Helper()
 	uid := a.GetId().GetUid()
 	end := &workerv1.Ended{Id: a.GetId(), StartedAt: w.running[uid].GetStartedAt(), EndedAt: timestamppb.Now(), End: how, Code: code}
+	end.Warm, end.SlowStart = w.running[uid].GetWarm(), w.running[uid].GetSlowStart()
 	delete(w.running, uid)
 	w.ended[uid] = end
 	w.beat()

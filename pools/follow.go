@@ -29,7 +29,7 @@ type attempt struct {
 	ended   chan struct{}   // closed when the process has ended
 	gone    chan struct{}   // closed when someone else has the attempt
 	beganAt time.Time       // GUARDED_BY(mu)
-	warm    bool            // GUARDED_BY(mu)
+	start   store.Start     // GUARDED_BY(mu)
 	end     *workerv1.Ended // GUARDED_BY(mu)
 }
 
@@ -38,13 +38,13 @@ func newAttempt(row store.Action) *attempt {
 }
 
 // begin notes that the process has begun, and reports whether that is news; the first time counts.
-func (a *attempt) begin(at time.Time, warm bool) bool {
+func (a *attempt) begin(at time.Time, start store.Start) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.beganAt.IsZero() {
 		return false
 	}
-	a.beganAt, a.warm = at, warm
+	a.beganAt, a.start = at, start
 	close(a.begun)
 	return true
 }
@@ -99,7 +99,7 @@ func (a *attempt) current() store.Action {
 	row.Stop = a.stop
 	if !a.beganAt.IsZero() {
 		at := a.beganAt
-		row.BegunAt, row.Warm = &at, a.warm
+		row.BegunAt, row.Start = &at, a.start
 	}
 	return row
 }
@@ -189,7 +189,7 @@ func (s *session) begins(a *attempt, assigned *enginev1.Assignment) error {
 	}
 	row := a.current()
 	limit := assigned.GetTask().GetSpec().GetTaskTemplate().GetMetadata().GetTimeout().AsDuration()
-	if err := s.writer.Begun(s.ctx, &row, *row.BegunAt, row.Warm, limit); err != nil {
+	if err := s.writer.Begun(s.ctx, &row, *row.BegunAt, limit); err != nil {
 		return err
 	}
 	return s.record(s.ctx, s.missedStart(&row, assigned, time.Time{})...)

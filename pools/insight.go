@@ -38,6 +38,7 @@ func poolMessage(f *store.PoolFigures, now time.Time) *insightv1.Pool {
 		IdleTtl: durationpb.New(f.Policy.IdleTTL), ScaledownTtl: durationpb.New(f.Policy.ScaledownTTL),
 		Workers: &insightv1.WorkerCounts{Starting: count(f.Starting), Live: count(f.Live), Draining: count(f.Draining)},
 		Running: count(f.Running), Waiting: count(f.Waiting), Attempts: f.Attempts, WarmHits: f.WarmHits, Starts: f.Starts, Losses: f.Losses,
+		SlowStarts: f.SlowStarts, SlowStart: f.SlowStart,
 		Problem: f.Trouble.Reason, CreatedAt: timestamppb.New(f.Created), WorkedAt: timestamppb.New(f.LastWorked),
 	}
 	if f.Trouble.RetryAt.After(now) {
@@ -68,7 +69,7 @@ func workerMessage(f *store.WorkerFigures) *insightv1.Worker {
 	for i := range f.Has {
 		a := &f.Has[i]
 		w.Attempts = append(w.Attempts, &insightv1.WorkerAttempt{
-			ActionId: a.Action.Proto(), Attempt: count(int(a.Attempt)), ClaimedAt: stamp(a.Claimed), StartedAt: stamp(a.BegunAt), Warm: a.Warm,
+			ActionId: a.Action.Proto(), Attempt: count(int(a.Attempt)), ClaimedAt: stamp(a.Claimed), StartedAt: stamp(a.BegunAt), Warm: a.Start.Warm, SlowStart: a.Start.Slow,
 		})
 	}
 	return w

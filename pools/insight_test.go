@@ -84,9 +84,11 @@ func TestPoolsAndWorkersAreListed(t *testing.T) {
 	w := f.start(f.desiredReach(1)[0])
 	w.succeed(w.take())
 	second := w.next().GetAssignment()
-	w.running[second.GetId().GetUid()] = &workerv1.Running{Id: second.GetId(), StartedAt: timestamppb.Now(), Warm: true}
+	w.running[second.GetId().GetUid()] = &workerv1.Running{Id: second.GetId(), StartedAt: timestamppb.Now(), Warm: true, SlowStart: "it changes open files"}
 	w.beat()
 	f.reaches("r", "c2", running)
+	events := f.details("r", "c2").GetAttempts()[0].GetClusterEvents()
+	require.Equal(t, "the process had to load its code itself: it changes open files", events[len(events)-1].GetMessage())
 
 	list := func(r *insightv1.ListPoolsRequest) *insightv1.ListPoolsResponse {
 		answer, err := f.pools.ListPools(t.Context(), r)
@@ -120,6 +122,7 @@ func TestPoolsAndWorkersAreListed(t *testing.T) {
 	require.Len(t, one.GetAttempts(), 1)
 	require.Equal(t, "c2", one.GetAttempts()[0].GetActionId().GetName())
 	require.True(t, one.GetAttempts()[0].GetWarm())
+	require.Equal(t, "it changes open files", one.GetAttempts()[0].GetSlowStart())
 	_, err = workersOf(&common.ProjectIdentifier{Name: "another", Domain: "development"})
 	require.Equal(t, connect.CodeNotFound, connect.CodeOf(err), "a pool is asked for where it is")
 
@@ -130,6 +133,11 @@ func TestPoolsAndWorkersAreListed(t *testing.T) {
 	page = list(&insightv1.ListPoolsRequest{ProjectId: place, Limit: 1, Token: page.GetToken()})
 	require.Equal(t, p.GetId(), page.GetPools()[0].GetId())
 	require.Empty(t, page.GetToken())
+	w.succeed(second)
+	f.eventually("the slow start is counted", func() bool {
+		first := list(&insightv1.ListPoolsRequest{ProjectId: place, Token: ""}).GetPools()[1]
+		return first.GetSlowStarts() == 1 && first.GetSlowStart() == "it changes open files"
+	})
 	_, err = f.pools.ListPools(t.Context(), &insightv1.ListPoolsRequest{Token: "x"})
 	require.Equal(t, connect.CodeInvalidArgument, connect.CodeOf(err))
 }

@@ -35,7 +35,7 @@ func newMeters(provider metric.MeterProvider, rows *store.Store) (*meters, error
 		return nil, fmt.Errorf("make metric: %w", err)
 	}
 	if m.attempts, err = meter.Int64Counter("flyte.workers.attempts",
-		metric.WithDescription("attempts that have begun in a worker, by start: forked from a process with the code loaded, or cold")); err != nil {
+		metric.WithDescription("attempts that have begun in a worker, by start: in or from a process with the code loaded, forked without the code, or cold")); err != nil {
 		return nil, fmt.Errorf("make metric: %w", err)
 	}
 	if m.lost, err = meter.Int64Counter("flyte.workers.lost",
@@ -86,10 +86,13 @@ func (m *meters) claimed(ctx context.Context, a *store.Action) {
 }
 
 // begun counts an attempt whose process has begun.
-func (m *meters) begun(ctx context.Context, warm bool) {
-	start := "cold"
-	if warm {
-		start = "forked"
+func (m *meters) begun(ctx context.Context, start store.Start) {
+	kind := "cold"
+	switch {
+	case start.Warm && start.Slow == "":
+		kind = "loaded"
+	case start.Warm:
+		kind = "forked"
 	}
-	m.attempts.Add(ctx, 1, metric.WithAttributes(attribute.String("start", start)))
+	m.attempts.Add(ctx, 1, metric.WithAttributes(attribute.String("start", kind)))
 }

@@ -221,7 +221,7 @@ func (s *session) heard(state *workerv1.Heartbeat) error {
 				return err
 			}
 		} else if running.GetStartedAt() != nil {
-			s.begin(held, running.GetStartedAt().AsTime(), running.GetWarm())
+			s.begin(held, running.GetStartedAt().AsTime(), store.Start{Warm: running.GetWarm(), Slow: running.GetSlowStart()})
 		}
 	}
 	var known []*workerv1.AttemptId
@@ -230,7 +230,7 @@ func (s *session) heard(state *workerv1.Heartbeat) error {
 			known = append(known, end.GetId())
 		} else {
 			if end.GetStartedAt() != nil {
-				s.begin(held, end.GetStartedAt().AsTime(), end.GetWarm())
+				s.begin(held, end.GetStartedAt().AsTime(), store.Start{Warm: end.GetWarm(), Slow: end.GetSlowStart()})
 			}
 			held.finish(end)
 		}
@@ -239,9 +239,9 @@ func (s *session) heard(state *workerv1.Heartbeat) error {
 }
 
 // begin notes that the process of an attempt has begun. One that the worker had before this session was counted then.
-func (s *session) begin(a *attempt, at time.Time, warm bool) {
-	if a.begin(at, warm) && !s.reported[attemptKey{a.row.UID, uint32(a.row.Attempt)}] { //nolint:gosec // from 1
-		s.meters.begun(s.ctx, warm)
+func (s *session) begin(a *attempt, at time.Time, start store.Start) {
+	if a.begin(at, start) && !s.reported[attemptKey{a.row.UID, uint32(a.row.Attempt)}] { //nolint:gosec // from 1
+		s.meters.begun(s.ctx, start)
 	}
 }
 

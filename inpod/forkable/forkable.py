@@ -98,8 +98,8 @@ class Deferred:
         for loop in self.loops:
             loop.__init__()
         for thread in self.threads:
-            thread.__init__(
-                name=thread.name, target=thread._target, args=thread._args, kwargs=thread._kwargs, daemon=thread.daemon
+            threading.Thread.__init__(
+                thread, name=thread.name, target=thread._target, args=thread._args, kwargs=thread._kwargs, daemon=thread.daemon
             )
             thread.start()
 
@@ -164,17 +164,30 @@ def version(file: str) -> tuple:
     return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
-def check(files: set, modules=None) -> None:
-    """Refuses what a fork would break: threads, files besides the standard ones and these, and sources of random numbers. modules are
-    those that are loaded."""
-    if len(os.listdir("/proc/self/task")) != 1:
+def check(files: set, modules=None, sources=frozenset()) -> None:
+    """Refuses what a fork would break: threads, files besides the standard ones and these, and sources of random numbers besides these.
+    modules are those that are loaded."""
+    if native():
         raise Unfit("an import starts a thread outside of Python")
     if threading.active_count() != 1:
         raise Unfit("an import starts a thread")
-    if chance(modules) - {id(random._inst)}:
+    if chance(modules) - {id(random._inst)} - sources:
         raise Unfit("an import makes a source of random numbers, which all forks would share")
     for file in sorted(open_files() - {0, 1, 2} - files):
         raise Unfit(f"an import opens {os.readlink(f'/proc/self/fd/{file}')}")
+
+
+#: Threads outside of Python that a fork does not harm, by their name, and why.
+HARMLESS = {"jemalloc_bg_thd": "jemalloc holds its locks during a fork and works without it in the child; pyarrow brings it"}
+
+
+def native() -> list:
+    """The names of the threads of this process besides the main one and harmless ones."""
+    found = []
+    for thread in os.listdir("/proc/self/task"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            found.append(pathlib.Path(f"/proc/self/task/{thread}/comm").read_text().strip() if int(thread) != os.getpid() else "")
+    return [name for name in found if name and name not in HARMLESS]
 
 
 def open_files() -> set:
@@ -254,7 +267,7 @@ NEVER = {
     "torch": "threads, and the context of a GPU", "tensorflow": "threads, and the context of a GPU",
     "jax": "threads, and the context of a GPU", "jaxlib": "threads, and the context of a GPU",
     "cupy": "the context of a GPU", "cudf": "the context of a GPU", "triton": "the context of a GPU",
-    "grpc": "threads, and locks that a fork may copy while they are held", "pyarrow": "pools of threads",
+    "grpc": "threads, and locks that a fork may copy while they are held",
     "polars": "pools of threads", "ray": "processes", "pyspark": "processes",
     "gevent": "it replaces parts of the standard library", "eventlet": "it replaces parts of the standard library",
     "coverage": "it observes the process from the import on", "ddtrace": "it observes the process from the import on",
@@ -333,13 +346,13 @@ def chance(modules=None) -> set:
 
 def alone() -> bool:
     """Reports whether the process has one thread. Those that end themselves before a fork, such as OpenBLAS's, do not count."""
-    if len(os.listdir("/proc/self/task")) == 1:
+    if not native():
         return True
     child = os.fork()
     if child == 0:
         os._exit(0)
     os.waitpid(child, 0)
-    return len(os.listdir("/proc/self/task")) == 1
+    return not native()
 
 
 def namespace(owner):
@@ -359,17 +372,17 @@ REFRESHED = "multiprocessing.process"
 
 
 class Draws:
-    """Counts the random bytes that Python code takes from the system."""
+    """Counts the random bytes that Python code takes from the system. passed is a module that imports others on behalf of the code."""
 
-    def __init__(self):
-        self.count, self.plain = 0, os.urandom
+    def __init__(self, passed=""):
+        self.count, self.plain, self.passed = 0, os.urandom, passed
 
     def __enter__(self):
         def urandom(size, /):
             frame, package = sys._getframe(1), ""
             if frame.f_globals.get("__name__") == REFRESHED:
                 return self.plain(size)
-            while frame is not None and (not package or package in sys.stdlib_module_names):
+            while frame is not None and (not package or package in sys.stdlib_module_names or package == self.passed):
                 frame, package = frame.f_back, str(frame.f_globals.get("__name__")).partition(".")[0]
             self.count += package not in DRAWING
             return self.plain(size)

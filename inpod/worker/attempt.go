@@ -19,6 +19,9 @@ import (
 // longestMessage is how long the message of an end may be, in bytes.
 const longestMessage = 4096
 
+// longestReason is how long the reason of a slow start may be, in bytes.
+const longestReason = 512
+
 // attempt is one attempt from its assignment to its end.
 type attempt struct {
 	worker     *Worker
@@ -101,8 +104,10 @@ func present(env, base map[string]string) {
 
 // live records that the process runs. What was asked for meanwhile is done.
 func (a *attempt) live(p process, ended *workerv1.Ended) {
-	ended.StartedAt, ended.Warm = timestamppb.Now(), p.warm()
-	a.worker.began(&workerv1.Running{Id: a.id.proto(), StartedAt: ended.GetStartedAt(), Warm: p.warm()})
+	ended.StartedAt, ended.Warm, ended.SlowStart = timestamppb.Now(), p.warm(), clip.Head(p.slow(), longestReason)
+	a.worker.began(&workerv1.Running{
+		Id: a.id.proto(), StartedAt: ended.GetStartedAt(), Warm: ended.GetWarm(), SlowStart: ended.GetSlowStart(),
+	})
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.process = p

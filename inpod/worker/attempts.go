@@ -11,11 +11,13 @@ import (
 
 // forkedAttempt is an attempt that was forked from a server.
 type forkedAttempt struct {
-	runner *runner
-	forked *forked
+	runner  *runner
+	forked  *forked
+	because string // why it was forked from a process without its code; empty if it was not
 }
 
-func (a *forkedAttempt) warm() bool { return true }
+func (a *forkedAttempt) warm() bool   { return true }
+func (a *forkedAttempt) slow() string { return a.because }
 
 func (a *forkedAttempt) wait() exit {
 	return a.forked.end()
@@ -35,11 +37,13 @@ func (a *forkedAttempt) release() {
 
 // coldAttempt is an attempt that was started on its own.
 type coldAttempt struct {
-	runner *runner
-	cmd    *exec.Cmd
+	runner  *runner
+	cmd     *exec.Cmd
+	because string // why it was not forked
 }
 
-func (a *coldAttempt) warm() bool { return false }
+func (a *coldAttempt) warm() bool   { return false }
+func (a *coldAttempt) slow() string { return a.because }
 
 func (a *coldAttempt) wait() exit {
 	err := a.cmd.Wait()
@@ -161,7 +165,8 @@ type sharedAttempt struct {
 	reports <-chan report
 }
 
-func (a *sharedAttempt) warm() bool { return true }
+func (a *sharedAttempt) warm() bool   { return true }
+func (a *sharedAttempt) slow() string { return "" }
 
 func (a *sharedAttempt) wait() exit {
 	for {

@@ -23,18 +23,21 @@ type request struct {
 
 // report is a message of one. The fields say what has happened to the request of that number.
 type report struct {
-	Unfit   string    `json:"unfit"`
-	Read    *[]string `json:"read"` // the server is ready; its imports have read these variables
-	Forked  int64     `json:"forked"`
-	Started int64     `json:"started"`
-	PID     int       `json:"pid"`
-	Refused int64     `json:"refused"`
-	Why     string    `json:"why"`
-	Ended   int64     `json:"ended"`
-	Exited  bool      `json:"exited"`
-	Code    int       `json:"code"` // the exit code, or the signal
-	Reaped  int64     `json:"reaped"`
-	CPU     float64   `json:"cpu"` // seconds
+	Unfit string    `json:"unfit"`
+	Read  *[]string `json:"read"` // the server is ready; its imports have read these variables
+	// The arguments that the import of the code has read, by their index, and whether it has read how many there are.
+	Arguments []int   `json:"arguments"`
+	Count     bool    `json:"count"`
+	Forked    int64   `json:"forked"`
+	Started   int64   `json:"started"`
+	PID       int     `json:"pid"`
+	Refused   int64   `json:"refused"`
+	Why       string  `json:"why"`
+	Ended     int64   `json:"ended"`
+	Exited    bool    `json:"exited"`
+	Code      int     `json:"code"` // the exit code, or the signal
+	Reaped    int64   `json:"reaped"`
+	CPU       float64 `json:"cpu"` // seconds
 }
 
 // request is the number of the request that the report is about; 0 for a report about the server itself.

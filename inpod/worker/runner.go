@@ -40,6 +40,9 @@ type exit struct {
 type process interface {
 	// warm reports whether the process was forked from one that had the environment loaded.
 	warm() bool
+	// slow says why the process had to load what others find loaded: the code, or the environment as well. It is empty if nothing was
+	// left to load.
+	slow() string
 	// wait waits for the end. It is called once.
 	wait() exit
 	// interrupt asks the attempt to end.
@@ -64,7 +67,7 @@ type runner struct {
 	failed time.Time // when the base could not be started
 	loaded *loaded
 	code   string              // the bundle that place has
-	unfit  map[string]struct{} // bundles that are not loaded before a fork
+	unfit  map[string]string   // why bundles are not loaded before a fork
 	shared map[string]*sharing // by bundle
 
 	pids   sync.Mutex
@@ -90,7 +93,7 @@ func newRunner(cfg Config, log zerolog.Logger) (*runner, error) {
 	}
 	return &runner{
 		program: program, scratch: cfg.Scratch, env: table(cfg.Environ), place: where, alone: cfg.Concurrency == 1, log: log,
-		unfit: map[string]struct{}{}, shared: map[string]*sharing{}, own: map[int]struct{}{},
+		unfit: map[string]string{}, shared: map[string]*sharing{}, own: map[int]struct{}{},
 	}, nil
 }
 
@@ -138,7 +141,7 @@ func (r *runner) choose(ctx context.Context, c command, output *os.File) (proces
 		return nil, context.Cause(ctx)
 	}
 	r.log.Warn().Err(err).Strs("args", c.args[:min(1, len(c.args))]).Msg("an attempt starts cold")
-	return r.cold(c, output)
+	return r.cold(c, output, err.Error())
 }
 
 // warm starts an attempt in a process that has the SDK: in the one that has its code as well, where that is safe, else
@@ -171,30 +174,36 @@ func (r *runner) warm(ctx context.Context, c command, output *os.File) (process,
 		}
 		return r.share(ctx, base, c, output)
 	}
-	if l := r.load(ctx, base, c); l != nil && l.differs(c.env, true) == "" {
-		p, err := r.fork(ctx, l.server, c, output)
+	l, because := r.load(ctx, base, c)
+	if l != nil {
+		because = l.reads(c)
+	}
+	if because == "" {
+		p, err := r.fork(ctx, l.server, c, output, "")
 		if err == nil || ctx.Err() != nil {
 			return p, err
 		}
 		r.log.Warn().Err(err).Msg("forking an attempt from the process with its code failed; using the base process")
 		// Not tried again with this code: what failed once would cost each attempt the same time.
-		r.unfit[l.bundle] = struct{}{}
+		because = err.Error()
+		r.unfit[l.bundle] = because
 		r.unload()
 	}
-	p, err := r.fork(ctx, base, c, output)
+	p, err := r.fork(ctx, base, c, output, because)
 	if refused := (*refusal)(nil); err != nil && !errors.As(err, &refused) {
 		r.dropBase()
 	}
 	return p, err
 }
 
-// fork forks an attempt from a server and waits until it is the process that it should be.
-func (r *runner) fork(ctx context.Context, s *server, c command, output *os.File) (process, error) {
+// fork forks an attempt from a server and waits until it is the process that it should be. because says why the server is not the one that
+// has its code.
+func (r *runner) fork(ctx context.Context, s *server, c command, output *os.File, because string) (process, error) {
 	f, err := s.fork(ctx, startLimit, request{Do: "run", Dir: r.place.dir, Args: c.args, Env: c.env}, output)
 	if err != nil {
 		return nil, err
 	}
-	return &forkedAttempt{runner: r, forked: f}, nil
+	return &forkedAttempt{runner: r, forked: f, because: because}, nil
 }
 
 // apart forks an attempt that runs at the same time as others and must not share its process with them: each calls the server with a
@@ -266,8 +275,8 @@ func (r *runner) dropBase() {
 	}
 }
 
-// load is the server that has the code of an attempt, if it may be loaded before a fork.
-func (r *runner) load(ctx context.Context, base *server, c command) *loaded {
+// load is the server that has the code of an attempt, or says why the code is not loaded before a fork.
+func (r *runner) load(ctx context.Context, base *server, c command) (*loaded, string) {
 	bundle := bundleOf(c.args)
 	if r.loaded != nil {
 		select {
@@ -281,25 +290,28 @@ func (r *runner) load(ctx context.Context, base *server, c command) *loaded {
 		r.unload()
 		r.place.bundle, r.code = nil, bundle.key()
 		if _, err := r.place.restore(); err != nil {
-			return nil
+			return nil, err.Error()
 		}
 	}
 	if r.loaded != nil {
-		return r.loaded
+		return r.loaded, ""
 	}
-	if _, unfit := r.unfit[bundle.key()]; unfit || !bundle.loadable() {
-		return nil
+	if why, unfit := r.unfit[bundle.key()]; unfit {
+		return nil, why
+	}
+	if !bundle.loadable() {
+		return nil, "its code is a pickle, which each attempt reads"
 	}
 	l, err := r.tryLoad(ctx, base, c, bundle)
 	if err != nil {
 		if ctx.Err() == nil {
-			r.unfit[bundle.key()] = struct{}{}
+			r.unfit[bundle.key()] = err.Error()
 			r.log.Warn().Err(err).Str("bundle", bundle.tgz).Msg("preloading code failed; each attempt loads it")
 		}
-		return nil
+		return nil, err.Error()
 	}
 	r.loaded = l
-	return l
+	return l, ""
 }
 
 // tryLoad downloads the code of a bundle in a process of its own, and has a server import it. The directory is
@@ -361,7 +373,7 @@ func (r *runner) find(name string) (string, error) {
 }
 
 // cold starts an attempt as a process of its own.
-func (r *runner) cold(c command, output *os.File) (process, error) {
+func (r *runner) cold(c command, output *os.File, because string) (process, error) {
 	if len(c.args) == 0 {
 		return nil, errors.New("the assignment has no command")
 	}
@@ -378,7 +390,7 @@ func (r *runner) cold(c command, output *os.File) (process, error) {
 		return nil, fmt.Errorf("start %s: it ended before it ran: %w", c.args[0], cmd.Wait())
 	}
 	r.owns(cmd.Process.Pid, true)
-	return &coldAttempt{runner: r, cmd: cmd}, nil
+	return &coldAttempt{runner: r, cmd: cmd, because: because}, nil
 }
 
 // stop ends all processes.

@@ -31,9 +31,13 @@ type server struct {
 	control *control
 	read    []string          // the variables that its imports have read
 	env     map[string]string // the environment in which they were
-	exited  <-chan struct{}
-	end     exit // how it ended; set when exited is closed, of one that was forked
-	kill    func()
+	args    []string          // the arguments that the code was loaded with
+	// What its import has read of them: some, by their index, and how many there are.
+	arguments []int
+	count     bool
+	exited    <-chan struct{}
+	end       exit // how it ended; set when exited is closed, of one that was forked
+	kill      func()
 }
 
 // forked is a process that a server has made.
@@ -104,7 +108,7 @@ func (s *server) awaitReady(ctx context.Context, limit time.Duration) error {
 		if r.Read == nil {
 			return &refusal{r.Unfit}
 		}
-		s.read = *r.Read
+		s.read, s.arguments, s.count = *r.Read, r.Arguments, r.Count
 		return nil
 	case <-s.control.gone:
 		return errServerGone
@@ -113,18 +117,45 @@ func (s *server) awaitReady(ctx context.Context, limit time.Duration) error {
 	}
 }
 
+// What runner.py reports in place of a variable's name: that their names were listed, or that all were and it is not known which count.
+const (
+	allNames     = "="
+	allVariables = "*"
+)
+
 // differs names a variable that the imports of the server have read and that has another value in env; "" means none. all is for
 // code that is not known: if it lists all variables, each counts.
 func (s *server) differs(env map[string]string, all bool) string {
 	names := s.read
-	if all && slices.Contains(names, "*") {
-		names = slices.Concat(slices.Collect(maps.Keys(s.env)), slices.Collect(maps.Keys(env)), names)
+	if all && (slices.Contains(names, allVariables) || slices.Contains(names, allNames)) {
+		for _, name := range slices.Concat(slices.Collect(maps.Keys(s.env)), slices.Collect(maps.Keys(env))) {
+			_, had := s.env[name]
+			if _, has := env[name]; had != has || slices.Contains(names, allVariables) {
+				names = append(names[:len(names):len(names)], name)
+			}
+		}
 	}
 	for _, name := range names {
 		before, had := s.env[name]
 		now, has := env[name]
 		if before != now || had != has {
 			return name
+		}
+	}
+	return ""
+}
+
+// reads says what of a command the import of the server's code has read that is different in another; "" means nothing.
+func (s *server) reads(c command) string {
+	if name := s.differs(c.env, true); name != "" {
+		return "the import of its code reads " + name + ", which has another value in this attempt"
+	}
+	if s.count && len(s.args) != len(c.args) {
+		return "the import of its code reads sys.argv, which has another length in this attempt"
+	}
+	for _, index := range s.arguments {
+		if index >= len(s.args) || index >= len(c.args) || s.args[index] != c.args[index] {
+			return fmt.Sprintf("the import of its code reads sys.argv[%d], which is different in this attempt", index)
 		}
 	}
 	return ""
@@ -242,7 +273,7 @@ func (s *server) serve(ctx context.Context, r request) (*server, error) {
 		return nil, errors.Join(err, ours.Close())
 	}
 	exited := make(chan struct{})
-	made := &server{control: newControl(ours), env: r.Env, exited: exited, kill: sync.OnceFunc(func() {
+	made := &server{control: newControl(ours), env: r.Env, args: r.Args, exited: exited, kill: sync.OnceFunc(func() {
 		f.signal(syscall.SIGKILL)
 		<-exited
 		_ = ours.Close()

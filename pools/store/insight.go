@@ -70,6 +70,8 @@ type PoolFigures struct {
 	WarmHits   int64
 	Starts     int64
 	Losses     int64
+	SlowStarts int64
+	SlowStart  string // why the latest of them was slow
 	Trouble    size.Trouble
 	Created    time.Time
 	LastWorked time.Time
@@ -94,7 +96,7 @@ func (s *Store) ListPools(ctx context.Context, project, domain, environment, clu
 	rows, err := s.db.Query(ctx, `
 		SELECT p.id, p.cluster, p.project, p.domain, p.name, p.version, p.run, p.min_replicas, p.max_replicas, p.concurrency, p.idle_ttl, p.scaledown_ttl,
 			w.starting, w.live, w.draining, a.running, a.waiting, p.attempts + a.running, p.warm_hits + a.warm, p.starts, p.losses,
-			p.problem, coalesce(p.retry_at, 'epoch'), p.created_at, p.worked_at
+			p.slow_starts, p.slow_start, p.problem, coalesce(p.retry_at, 'epoch'), p.created_at, p.worked_at
 		FROM worker_pools p,
 			LATERAL (SELECT count(*) FILTER (WHERE state = `+sqlStarting+`) AS starting, count(*) FILTER (WHERE state = `+sqlLive+`) AS live,
 				count(*) FILTER (WHERE state = `+sqlDraining+`) AS draining FROM pool_workers WHERE pool_id = p.id) w,
@@ -108,7 +110,7 @@ func (s *Store) ListPools(ctx context.Context, project, domain, environment, clu
 		var f PoolFigures
 		return f, row.Scan(&f.ID, &f.Key.Cluster, &f.Key.Project, &f.Key.Domain, &f.Key.Name, &f.Key.Version, &f.Key.Run, &f.Policy.Min, &f.Policy.Max,
 			&f.Policy.Concurrency, &f.Policy.IdleTTL, &f.Policy.ScaledownTTL, &f.Starting, &f.Live, &f.Draining, &f.Running, &f.Waiting, &f.Attempts,
-			&f.WarmHits, &f.Starts, &f.Losses, &f.Trouble.Reason, &f.Trouble.RetryAt, &f.Created, &f.LastWorked)
+			&f.WarmHits, &f.Starts, &f.Losses, &f.SlowStarts, &f.SlowStart, &f.Trouble.Reason, &f.Trouble.RetryAt, &f.Created, &f.LastWorked)
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("list pools: %w", err)

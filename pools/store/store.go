@@ -145,12 +145,18 @@ type Action struct {
 	Offered time.Time
 	Claimed *time.Time
 	BegunAt *time.Time
-	Warm    bool
+	Start   Start
 	Stop    Stop
 }
 
+// Start is how the process of an attempt has begun.
+type Start struct {
+	Warm bool   // in a process that had the environment loaded
+	Slow string // why it had to load the environment or its code itself; empty if it found them loaded
+}
+
 const actionColumns = `a.uid, a.pool_id, a.project, a.domain, a.run, a.name, a.ancestors, a.nested, a.priority, a.queued_at, a.attempt,
-	a.user_failures, a.system_failures, a.not_before, coalesce(a.worker_id, ''), coalesce(a.offered_at, a.queued_at), a.claimed_at, a.begun_at, a.warm, a.stop,
+	a.user_failures, a.system_failures, a.not_before, coalesce(a.worker_id, ''), coalesce(a.offered_at, a.queued_at), a.claimed_at, a.begun_at, a.warm, a.slow_start, a.stop,
 	(SELECT c.cluster FROM worker_pools c WHERE c.id = a.pool_id)`
 
 func scanAction(row pgx.CollectableRow) (Action, error) {
@@ -162,7 +168,7 @@ func scanAction(row pgx.CollectableRow) (Action, error) {
 func (a *Action) targets() []any {
 	return []any{
 		&a.UID, &a.Pool, &a.Action.Run.Project, &a.Action.Run.Domain, &a.Action.Run.Name, &a.Action.Name, &a.Ancestors,
-		&a.Nested, &a.Priority, &a.QueuedAt, &a.Attempt, &a.UserFailures, &a.SystemFailures, &a.NotBefore, &a.Worker, &a.Offered, &a.Claimed, &a.BegunAt, &a.Warm, &a.Stop, &a.Cluster,
+		&a.Nested, &a.Priority, &a.QueuedAt, &a.Attempt, &a.UserFailures, &a.SystemFailures, &a.NotBefore, &a.Worker, &a.Offered, &a.Claimed, &a.BegunAt, &a.Start.Warm, &a.Start.Slow, &a.Stop, &a.Cluster,
 	}
 }
 

@@ -55,7 +55,6 @@ type retry struct {
 
 type begun struct {
 	at    time.Time
-	warm  bool
 	limit time.Duration
 }
 
@@ -79,8 +78,8 @@ func (w *Writer) Retry(ctx context.Context, a *Action, next Action, pause time.D
 
 // Begun records that the process of an attempt began now, for the time limit of the attempt; 0 means without limit. at is the
 // worker's own time.
-func (w *Writer) Begun(ctx context.Context, a *Action, at time.Time, warm bool, limit time.Duration) error {
-	_, err := w.Submit(ctx, change{action: *a, begun: &begun{at, warm, limit}})
+func (w *Writer) Begun(ctx context.Context, a *Action, at time.Time, limit time.Duration) error {
+	_, err := w.Submit(ctx, change{action: *a, begun: &begun{at, limit}})
 	return err
 }
 
@@ -115,6 +114,8 @@ type plan struct {
 	begun   columns
 	at      []time.Time
 	warm    []bool
+	slow    []string // of left
+	begins  []string // slow, of begun
 	limits  []time.Duration
 	limited map[int64]bool
 	retries []change
@@ -142,11 +143,13 @@ func (p *plan) add(c change) {
 	switch {
 	case c.leave:
 		p.left.add(&c.action)
+		p.slow = append(p.slow, c.action.Start.Slow)
 	case c.retry != nil:
 		p.retries = append(p.retries, c)
 	case c.begun != nil:
 		p.begun.add(&c.action)
-		p.at, p.warm, p.limits = append(p.at, c.begun.at), append(p.warm, c.begun.warm), append(p.limits, c.begun.limit)
+		p.at, p.limits = append(p.at, c.begun.at), append(p.limits, c.begun.limit)
+		p.warm, p.begins = append(p.warm, c.action.Start.Warm), append(p.begins, c.action.Start.Slow)
 		if c.begun.limit > 0 {
 			p.limited[c.action.Pool] = true
 		}
@@ -161,13 +164,13 @@ func (p *plan) add(c change) {
 func (p *plan) queue(to *pgx.Batch, found func(worker string, claimed []Action)) {
 	to.Queue(lockPools, slices.Sorted(maps.Keys(p.pools)))
 	if len(p.left.uids) > 0 {
-		to.Queue(leave, p.left.uids, p.left.attempts, p.left.workers)
+		to.Queue(leave, p.left.uids, p.left.attempts, p.left.workers, p.slow)
 	}
 	for _, c := range p.retries {
 		to.Queue(putBack, c.action.UID, c.action.Attempt, c.action.Worker, c.retry.next.Attempt, c.retry.next.UserFailures, c.retry.next.SystemFailures, c.retry.pause)
 	}
 	if len(p.begun.uids) > 0 {
-		to.Queue(begin, p.begun.uids, p.begun.attempts, p.begun.workers, p.at, p.warm, p.limits)
+		to.Queue(begin, p.begun.uids, p.begun.attempts, p.begun.workers, p.at, p.warm, p.limits, p.begins)
 	}
 	for _, worker := range slices.Sorted(maps.Keys(p.claims)) {
 		c := p.claims[worker]
@@ -205,38 +208,41 @@ const lockPools = `SELECT FROM worker_pools WHERE id = ANY($1) ORDER BY id FOR N
 
 const leave = `
 	WITH gone AS (
-		DELETE FROM pool_actions a USING unnest($1::bigint[], $2::integer[], $3::text[]) AS e(uid, attempt, worker)
+		DELETE FROM pool_actions a USING unnest($1::bigint[], $2::integer[], $3::text[], $4::text[]) AS e(uid, attempt, worker, slow)
 		WHERE a.uid = e.uid AND a.attempt = e.attempt AND a.worker_id IS NOT DISTINCT FROM nullif(e.worker, '')
-		RETURNING a.pool_id, a.worker_id, a.warm_hit),
+		RETURNING a.pool_id, a.worker_id, a.warm_hit, e.slow),
 	` + countLeft
 
 // countLeft counts the rows of gone for their pools and workers.
 const countLeft = `
 	pools AS (
-		UPDATE worker_pools p SET worked_at = clock_timestamp(), attempts = p.attempts + g.attempts, warm_hits = p.warm_hits + g.hits
-		FROM (SELECT pool_id, count(worker_id) AS attempts, count(*) FILTER (WHERE warm_hit) AS hits FROM gone GROUP BY pool_id) g WHERE p.id = g.pool_id)
+		UPDATE worker_pools p SET worked_at = clock_timestamp(), attempts = p.attempts + g.attempts, warm_hits = p.warm_hits + g.hits,
+			slow_starts = p.slow_starts + g.slows, slow_start = coalesce(g.slow, p.slow_start)
+		FROM (SELECT pool_id, count(worker_id) AS attempts, count(*) FILTER (WHERE warm_hit) AS hits,
+			count(*) FILTER (WHERE slow <> '') AS slows, max(slow) FILTER (WHERE slow <> '') AS slow FROM gone GROUP BY pool_id) g WHERE p.id = g.pool_id)
 	UPDATE pool_workers w SET idle_since = clock_timestamp(), given = w.given + g.attempts
 	FROM (SELECT worker_id, count(*) AS attempts FROM gone GROUP BY worker_id) g WHERE w.id = g.worker_id`
 
 const putBack = `
 	WITH dropped AS (
 		DELETE FROM pool_actions WHERE uid = $1 AND attempt = $2 AND worker_id IS NOT DISTINCT FROM nullif($3, '') AND stop = ` + sqlReleased + `
-		RETURNING pool_id, worker_id, warm_hit),
+		RETURNING pool_id, worker_id, warm_hit, slow_start AS slow),
 	before AS (
-		SELECT uid, pool_id, worker_id, warm_hit FROM pool_actions
+		SELECT uid, pool_id, worker_id, warm_hit, slow_start FROM pool_actions
 		WHERE uid = $1 AND attempt = $2 AND worker_id IS NOT DISTINCT FROM nullif($3, '') AND stop <> ` + sqlReleased + ` FOR UPDATE),
 	kept AS (
 		UPDATE pool_actions a SET attempt = $4, user_failures = $5, system_failures = $6, not_before = clock_timestamp() + $7::interval,
-			worker_id = NULL, claimed_at = NULL, warm_hit = false, begun_at = NULL, run_until = NULL, warm = false, stop = ` + sqlNoStop + `, stop_at = NULL,
+			worker_id = NULL, claimed_at = NULL, warm_hit = false, begun_at = NULL, run_until = NULL, warm = false, slow_start = '', stop = ` + sqlNoStop + `, stop_at = NULL,
 			offered_at = clock_timestamp() + $7::interval
-		FROM before b WHERE a.uid = b.uid RETURNING b.pool_id, b.worker_id, b.warm_hit),
+		FROM before b WHERE a.uid = b.uid RETURNING b.pool_id, b.worker_id, b.warm_hit, b.slow_start AS slow),
 	gone AS (SELECT * FROM dropped UNION ALL SELECT * FROM kept),
 	` + countLeft
 
 const begin = `
-	UPDATE pool_actions a SET begun_at = b.begun_at, warm = b.warm,
+	UPDATE pool_actions a SET begun_at = b.begun_at, warm = b.warm, slow_start = b.slow,
 		run_until = CASE WHEN b.runs_for > interval '0' THEN clock_timestamp() + b.runs_for END
-	FROM unnest($1::bigint[], $2::integer[], $3::text[], $4::timestamptz[], $5::boolean[], $6::interval[]) AS b(uid, attempt, worker, begun_at, warm, runs_for)
+	FROM unnest($1::bigint[], $2::integer[], $3::text[], $4::timestamptz[], $5::boolean[], $6::interval[], $7::text[])
+		AS b(uid, attempt, worker, begun_at, warm, runs_for, slow)
 	WHERE a.uid = b.uid AND a.attempt = b.attempt AND a.worker_id = b.worker AND a.begun_at IS NULL`
 
 // claim takes actions in the order of pool.Before.

@@ -21,8 +21,11 @@ type Config struct {
 	Parents int `config:"parents"`
 	// Idle is how long a parent lives without being used. Default 10m.
 	Idle time.Duration `config:"idle"`
-	// Ready bounds the wait for a parent that is importing the SDK. It should be longer than an import on a busy machine,
-	// for a process that starts cold has to do the same. Default 20s.
+	// Stall is how long a parent that is importing the SDK may make no progress, which is to use no CPU and read nothing. On a
+	// busy machine an import takes long, but a cold start takes as long, so a parent that makes progress is waited for.
+	// Default 20s.
+	Stall time.Duration `config:"stall"`
+	// Ready bounds all of that. Default 5m.
 	Ready time.Duration `config:"ready"`
 	// Fork bounds one fork. Default 5s.
 	Fork time.Duration `config:"fork"`
@@ -35,7 +38,7 @@ type Config struct {
 // DefaultConfig returns every default; Dir and Executable are left empty.
 func DefaultConfig() Config {
 	return Config{
-		Enabled: runtime.GOOS == "linux", Parents: 4, Idle: 10 * time.Minute, Ready: 20 * time.Second, Fork: 5 * time.Second,
+		Enabled: runtime.GOOS == "linux", Parents: 4, Idle: 10 * time.Minute, Stall: 20 * time.Second, Ready: 5 * time.Minute, Fork: 5 * time.Second,
 		Learn: 10 * time.Second, Pause: time.Minute,
 	}
 }
@@ -50,6 +53,7 @@ func (c Config) Validate() error {
 	wrong.If(!filepath.IsAbs(c.Executable), "executable: must be an absolute path, got %q", c.Executable)
 	wrong.If(c.Parents <= 0, "parents: must be more than 0, got %d", c.Parents)
 	wrong.If(c.Idle <= 0, "idle: must be more than 0, got %s", c.Idle)
+	wrong.If(c.Stall <= 0, "stall: must be more than 0, got %s", c.Stall)
 	wrong.If(c.Ready <= 0, "ready: must be more than 0, got %s", c.Ready)
 	wrong.If(c.Fork <= 0, "fork: must be more than 0, got %s", c.Fork)
 	wrong.If(c.Learn <= 0, "learn: must be more than 0, got %s", c.Learn)

@@ -26,7 +26,7 @@ var orderProgram []byte
 // Bounds of what a parent imports beyond the SDK.
 const (
 	learnedCount = 32               // packages
-	learnedTime  = 15 * time.Second // for all, once to find their order and once to keep them
+	learnedTime  = 15 * time.Second // of CPU for all, once to find their order and once to keep them
 	learnedBytes = 512 << 20        // for all
 	learnedTasks = 2                // that have to import a package before it is learned
 	refusals     = 4                // in one renewal; more are tried in the next
@@ -103,7 +103,7 @@ func (p *Pool) renew(ctx context.Context, m *member, of program) *parent {
 			return nil
 		}
 		m.learned = slices.Clone(of.learned)
-		one, err := p.ready(of, p.cfg.Ready+2*learnedTime)
+		one, err := p.ready(of, p.cfg.Ready)
 		if err == nil {
 			return one
 		}

@@ -11,6 +11,10 @@ import signal
 import sys
 
 
+#: How much longer the imports may take if the process does not get the CPU, or waits.
+WAITING = 4
+
+
 def of(names: list, seconds: float) -> list:
     """For each package its name, and the modules to import before it in their order. Instead of these, a text says why the package
     cannot be imported. What follows a package that used up the time or ended the process is left out."""
@@ -25,7 +29,8 @@ def of(names: list, seconds: float) -> list:
             os.setsid()
             forkable.prctl(forkable.PR_SET_PDEATHSIG, signal.SIGKILL)
             if os.getppid() == parent:
-                signal.alarm(math.ceil(seconds))
+                signal.setitimer(signal.ITIMER_PROF, seconds)  # of CPU: what a busy machine takes away does not count
+                signal.alarm(math.ceil(WAITING * seconds))
                 tell(names, file)
         finally:
             os._exit(0)

@@ -106,10 +106,10 @@ func environment(list []string) map[string]string {
 	return all
 }
 
-// greet waits until the parent has imported everything.
-func (p *parent) greet(deadline time.Time) error {
-	_ = p.control.SetReadDeadline(deadline)
-	line, err := bufio.NewReader(io.LimitReader(p.control, 16<<20)).ReadBytes('\n')
+// greet waits until the parent has imported everything, as long as it makes progress, but not after the deadline.
+func (p *parent) greet(deadline time.Time, stall time.Duration) error {
+	reader := bufio.NewReader(&patient{of: p.control, deadline: deadline, stall: stall, progress: progressOf(p.cmd.Process.Pid)})
+	line, err := reader.ReadBytes('\n')
 	if err != nil {
 		return fmt.Errorf("the warm parent did not get ready: %w: %s", err, p.out)
 	}

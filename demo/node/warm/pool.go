@@ -3,6 +3,7 @@ package warm
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -40,6 +41,7 @@ type member struct {
 	parent  *parent       // nil if there is none; GUARDED_BY the pool's lock once it is settled
 	began   time.Time
 	failed  time.Time // when it failed; zero if it did not
+	slow    bool      // it failed because it made no progress
 	used    time.Time // GUARDED_BY the pool's lock
 
 	// Of the loop that renews parents.
@@ -105,12 +107,9 @@ func (p *Pool) find(ctx context.Context, stop <-chan struct{}, r Request) (*pare
 	if reason != None {
 		return nil, reason
 	}
-	timer := p.clk.NewTimer(p.cfg.Ready)
-	defer timer.Stop()
+	// The start ends by itself when it makes no progress.
 	select {
 	case <-m.settled:
-	case <-timer.C():
-		return nil, Slow
 	case <-ctx.Done():
 		return nil, Slow
 	case <-stop:
@@ -120,6 +119,8 @@ func (p *Pool) find(ctx context.Context, stop <-chan struct{}, r Request) (*pare
 	one := m.parent
 	p.mu.Unlock()
 	switch {
+	case one == nil && m.slow:
+		return nil, Slow
 	case one == nil:
 		return nil, Unfit
 	case differs(one.read, one.env, r.Env):
@@ -220,7 +221,7 @@ func (p *Pool) start(m *member, of program) {
 		m.parent, err = p.ready(of, p.cfg.Ready)
 	}
 	if err != nil {
-		m.failed = p.clk.Now()
+		m.failed, m.slow = p.clk.Now(), errors.Is(err, errStalled)
 		p.log.Warn().Err(err).Str("script", of.script).Dur("pause", p.cfg.Pause).Msg("no warm parent; tasks start cold")
 	}
 }
@@ -234,7 +235,7 @@ func (p *Pool) ready(of program, limit time.Duration) (*parent, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err = one.greet(began.Add(limit)); err != nil {
+		if err = one.greet(began.Add(limit), p.cfg.Stall); err != nil {
 			one.end()
 			return nil, err
 		}

@@ -123,11 +123,32 @@ func TestWhatCannotBeForkedStartsCold(t *testing.T) {
 }
 
 func TestAParentThatIsNotReadyInTime(t *testing.T) {
-	f := newFixture(t, "print('here')", func(c *warm.Config) { c.Ready = 50 * time.Millisecond })
+	f := newFixture(t, "print('here')", func(c *warm.Config) { c.Stall = 50 * time.Millisecond })
 	f.write("lib/flyte/__init__.py", "import time; time.sleep(60)")
 	p := f.start(true, nil)
 	require.Zero(t, p.end().ExitCode)
 	require.False(t, p.State().Warm)
+	require.Equal(t, "warm 0, slow 1", f.counts())
+}
+
+// TestAParentThatTakesLongButMakesProgress: a cold start would take as long.
+func TestAParentThatTakesLongButMakesProgress(t *testing.T) {
+	f := newFixture(t, "print('here')", func(c *warm.Config) { c.Stall = 2 * time.Second })
+	f.write("lib/flyte/__init__.py", "import time\nwhile time.process_time() < 3: pass")
+	p := f.start(true, nil)
+	require.Zero(t, p.end().ExitCode)
+	require.True(t, p.State().Warm)
+	require.Equal(t, "warm 1", f.counts())
+}
+
+// TestAParentThatUsesItsTimeUp: what never ends is not waited for.
+func TestAParentThatUsesItsTimeUp(t *testing.T) {
+	f := newFixture(t, "print('here')", func(c *warm.Config) { c.Ready = time.Second })
+	f.write("lib/flyte/__init__.py", "while True: pass")
+	p := f.start(true, nil)
+	require.Zero(t, p.end().ExitCode)
+	require.False(t, p.State().Warm)
+	require.Equal(t, "warm 0, slow 1", f.counts())
 }
 
 func TestAVariableThatAnImportReads(t *testing.T) {

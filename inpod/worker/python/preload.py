@@ -2,39 +2,28 @@
 
 A module of the user is loaded before the fork only if that cannot be told from loading it afterwards. What an import must not
 do is refused, and the attempts then load it themselves: start threads or processes, open files, change variables or the working
-directory, draw or make random numbers, keep the time or the id of the process, read the arguments of the attempt.
+directory, draw random numbers, keep the time or the id of the process. observe.py says what is compared or repeated instead.
 """
 
 import asyncio
 import sys
 import time
 
-
-class Refused(BaseException):
-    """The code must be loaded after the fork. Not an Exception, which the code could catch."""
+Refused = observe.Refused
 
 
-class Arguments(list):
-    """sys.argv, where every use is remembered."""
-
-    used = False
-
-    def __getitem__(self, index):
-        Arguments.used = True
-        return list.__getitem__(self, index)
-
-    def __iter__(self):
-        Arguments.used = True
-        return list.__iter__(self)
+#: Packages that forkable.NEVER names for what counts only where attempts have directories or variables of their own. In a worker the
+#: variables are compared.
+COMPARED = {"matplotlib", "pkg_resources", "flyte"}
 
 
 class NumpyWatch:
-    """A finder that remembers the state of numpy's own random numbers right after they are made."""
+    """A finder that watches numpy's own random numbers from when they are made."""
 
     name = "numpy.random.mtrand"
 
-    def __init__(self):
-        self.state = None
+    def __init__(self, chance):
+        self.chance = chance
 
     def find_spec(self, name, path=None, target=None):
         if name != self.name:
@@ -45,10 +34,6 @@ class NumpyWatch:
                 spec.loader = Remembering(spec.loader, self)
                 return spec
         return None
-
-    def changed(self) -> bool:
-        module = sys.modules.get(self.name)
-        return module is not None and repr(module._rand.get_state(legacy=False)["state"]) != self.state
 
 
 class Remembering:
@@ -64,7 +49,7 @@ class Remembering:
     def exec_module(self, module):
         self.loader.exec_module(module)
         module.__spec__.loader = self.loader
-        self.watch.state = repr(module._rand.get_state(legacy=False)["state"])
+        self.watch.chance.watch(module)
 
 
 def parse(args: list) -> dict:
@@ -85,8 +70,8 @@ def fetch(message: dict) -> None:
     asyncio.run(download_code_bundle(bundle))
 
 
-def load(message: dict, deferred) -> set:
-    """Loads the task's module as an attempt would. Returns the names of the variables that counted."""
+def load(message: dict, deferred):
+    """Loads the task's module as an attempt would. Returns what the import has read and done."""
     from flyte._internal.runtime.entrypoints import load_task
     from flyte._utils import adjust_sys_path
 
@@ -94,40 +79,35 @@ def load(message: dict, deferred) -> set:
     sys.path.insert(0, ".")
     if options["tgz"]:
         adjust_sys_path([options["dest"]])
-    draws, before, began = forkable.Draws(), forkable.settings(), time.time()
-    watch, sources, modules = NumpyWatch(), forkable.chance(), set(sys.modules)
-    forkable.ReadRecorder.names.clear()
-    forkable.ReadRecorder.names.add("_F_SYS_PATH")  # by adjust_sys_path
+    draws, before, began = forkable.Draws(__name__), forkable.settings(), time.time()
+    sources, modules, what = forkable.chance(), set(sys.modules), observe.Import()
+    watch = NumpyWatch(what.chance)
     sys.meta_path.insert(0, watch)
-    arguments, sys.argv = sys.argv, Arguments(sys.argv)
     restore = [forbid(loop) for loop in deferred.loops]
     try:
-        with forkable.recorded(), draws:
+        with what.observed(), draws:
             load_task(options["resolver"], *options["resolver_args"])
     finally:
-        sys.argv = arguments
         sys.meta_path.remove(watch)
         for undo in restore:
             undo()
+    observe.Variables.names.add("_F_SYS_PATH")  # by adjust_sys_path
     after = forkable.settings()
-    for what in ("variables", "open files", "child processes", "random numbers", "the working directory", "the standard library"):
-        if after[what] != before[what]:
-            raise Refused(f"it changes {what}")
-    if Arguments.used:
-        raise Refused("it reads the arguments of the attempt")
+    for kind in ("open files", "child processes", "the working directory", "the standard library"):
+        if after[kind] != before[kind]:
+            raise Refused(f"it changes {kind}")
     loaded = {name: module for name, module in sys.modules.items() if name not in modules}
     draws.forget(loaded)
-    if forkable.chance() - sources or watch.changed() or draws.count:
-        raise Refused("it makes or draws random numbers, which would be the same in all attempts")
+    what.chance.finish(loaded, sources, forkable.chance(), draws.count)
     keeps = forkable.kept(loaded, began)
     if keeps:
         raise Refused(f"it keeps {keeps}, which would be the same in all attempts")
     if not forkable.alone():
-        raise Refused("it starts a thread")
-    for name in forkable.NEVER:
-        if name != "flyte" and name not in modules and name in sys.modules and not forkable.lazy(sys.modules[name]):
+        raise Refused("it starts a thread outside of Python")
+    for name in forkable.NEVER.keys() - COMPARED:
+        if name not in modules and name in sys.modules and not forkable.lazy(sys.modules[name]):
             raise Refused(f"it imports {name}: {forkable.NEVER[name]}")
-    return set(forkable.ReadRecorder.names)
+    return what
 
 
 def forbid(loop):

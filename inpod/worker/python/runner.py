@@ -51,7 +51,8 @@ def load_file(name: str, **given):
 
 forkable = load_file("forkable")
 lazy = load_file("lazy")
-preload = load_file("preload", forkable=forkable)
+observe = load_file("observe", forkable=forkable)
+preload = load_file("preload", forkable=forkable, observe=observe)
 shared = load_file("shared", preload=preload)
 
 
@@ -108,8 +109,9 @@ class Child:
 class Server:
     """Forks what it is asked for. run returns in forked processes, with what they are to do."""
 
-    def __init__(self, control: Control, deferred, script: str, interpreter: list):
-        self.control, self.deferred, self.script, self.interpreter = control, deferred, script, interpreter
+    def __init__(self, control: Control, deferred, script: str, interpreter: list, code=None):
+        """code is what the import of the code has read and done, in a loaded server."""
+        self.control, self.deferred, self.script, self.interpreter, self.code = control, deferred, script, interpreter, code
         self.children = {}
 
     def run(self):
@@ -215,7 +217,11 @@ def attempt(server: Server, message: dict, log: int, ready: int):
     become(server, message)
     code, module = forkable.compile_script(server.script, MAIN)
     gc.enable()
+    if server.code is not None:
+        server.code.resume()
     server.deferred.resume()
+    if server.code is not None:
+        server.code.start()
     os.close(ready)
     return code, module
 
@@ -266,14 +272,15 @@ def serve(server: Server):
                 case "load":
                     os.chdir(message["dir"])
                     environ(message["env"])
-                    sys.argv[:] = message["args"]
-                    read = preload.load(message, server.deferred)
+                    sys.argv[:] = [server.script, *message["args"][1:]]
+                    code = preload.load(message, server.deferred)
+                    read = code.read()
                     control = Control(socket.socket(fileno=files[0]))
                     control.connection.set_inheritable(False)
-                    forkable.check({files[0], ready, *INHERITED})
+                    forkable.check({files[0], ready, *INHERITED}, sources=code.chance.sources)
                     freeze()
-                    control.send(read=sorted(read))
-                    server = Server(control, server.deferred, server.script, server.interpreter)
+                    control.send(read=read["variables"], arguments=read["arguments"], count=read["count"])
+                    server = Server(control, server.deferred, server.script, server.interpreter, code)
                     os.close(ready)
                 case "share":
                     os.chdir(message["dir"])

@@ -263,8 +263,11 @@ type Pool struct {
 	// When no worker is started before, after failures; unset if one may be.
 	RetryAt *timestamppb.Timestamp `protobuf:"bytes,20,opt,name=retry_at,json=retryAt,proto3" json:"retry_at,omitempty"`
 	// When it began, and when it last had work.
-	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,21,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	WorkedAt      *timestamppb.Timestamp `protobuf:"bytes,22,opt,name=worked_at,json=workedAt,proto3" json:"worked_at,omitempty"`
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,21,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	WorkedAt  *timestamppb.Timestamp `protobuf:"bytes,22,opt,name=worked_at,json=workedAt,proto3" json:"worked_at,omitempty"`
+	// How many attempts had to load the environment or their code themselves, since the pool began, and why the latest of them had to.
+	SlowStarts    int64  `protobuf:"varint,23,opt,name=slow_starts,json=slowStarts,proto3" json:"slow_starts,omitempty"`
+	SlowStart     string `protobuf:"bytes,24,opt,name=slow_start,json=slowStart,proto3" json:"slow_start,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -451,6 +454,20 @@ func (x *Pool) GetWorkedAt() *timestamppb.Timestamp {
 		return x.WorkedAt
 	}
 	return nil
+}
+
+func (x *Pool) GetSlowStarts() int64 {
+	if x != nil {
+		return x.SlowStarts
+	}
+	return 0
+}
+
+func (x *Pool) GetSlowStart() string {
+	if x != nil {
+		return x.SlowStart
+	}
+	return ""
 }
 
 // WorkerCounts counts workers.
@@ -799,7 +816,9 @@ type WorkerAttempt struct {
 	// When the process began; unset before.
 	StartedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
 	// The process was forked from one that had the environment loaded.
-	Warm          bool `protobuf:"varint,5,opt,name=warm,proto3" json:"warm,omitempty"`
+	Warm bool `protobuf:"varint,5,opt,name=warm,proto3" json:"warm,omitempty"`
+	// Why it had to load the environment or its code itself; empty if it found them loaded.
+	SlowStart     string `protobuf:"bytes,6,opt,name=slow_start,json=slowStart,proto3" json:"slow_start,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -869,6 +888,13 @@ func (x *WorkerAttempt) GetWarm() bool {
 	return false
 }
 
+func (x *WorkerAttempt) GetSlowStart() string {
+	if x != nil {
+		return x.SlowStart
+	}
+	return ""
+}
+
 var File_flytebinary_insight_v1_pools_proto protoreflect.FileDescriptor
 
 const file_flytebinary_insight_v1_pools_proto_rawDesc = "" +
@@ -883,7 +909,7 @@ const file_flytebinary_insight_v1_pools_proto_rawDesc = "" +
 	"\acluster\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18 R\acluster\"]\n" +
 	"\x11ListPoolsResponse\x122\n" +
 	"\x05pools\x18\x01 \x03(\v2\x1c.flytebinary.insight.v1.PoolR\x05pools\x12\x14\n" +
-	"\x05token\x18\x02 \x01(\tR\x05token\"\xc2\x06\n" +
+	"\x05token\x18\x02 \x01(\tR\x05token\"\x82\a\n" +
 	"\x04Pool\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12B\n" +
 	"\n" +
@@ -909,7 +935,11 @@ const file_flytebinary_insight_v1_pools_proto_rawDesc = "" +
 	"\bretry_at\x18\x14 \x01(\v2\x1a.google.protobuf.TimestampR\aretryAt\x129\n" +
 	"\n" +
 	"created_at\x18\x15 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x127\n" +
-	"\tworked_at\x18\x16 \x01(\v2\x1a.google.protobuf.TimestampR\bworkedAt\"Z\n" +
+	"\tworked_at\x18\x16 \x01(\v2\x1a.google.protobuf.TimestampR\bworkedAt\x12\x1f\n" +
+	"\vslow_starts\x18\x17 \x01(\x03R\n" +
+	"slowStarts\x12\x1d\n" +
+	"\n" +
+	"slow_start\x18\x18 \x01(\tR\tslowStart\"Z\n" +
 	"\fWorkerCounts\x12\x1a\n" +
 	"\bstarting\x18\x01 \x01(\rR\bstarting\x12\x12\n" +
 	"\x04live\x18\x02 \x01(\rR\x04live\x12\x1a\n" +
@@ -938,7 +968,7 @@ const file_flytebinary_insight_v1_pools_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"leaseUntil\x12\x16\n" +
 	"\x06reason\x18\v \x01(\tR\x06reason\x12\x18\n" +
-	"\areserve\x18\f \x01(\bR\areserve\"\xf4\x01\n" +
+	"\areserve\x18\f \x01(\bR\areserve\"\x93\x02\n" +
 	"\rWorkerAttempt\x12?\n" +
 	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierR\bactionId\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\rR\aattempt\x129\n" +
@@ -946,7 +976,9 @@ const file_flytebinary_insight_v1_pools_proto_rawDesc = "" +
 	"claimed_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tclaimedAt\x129\n" +
 	"\n" +
 	"started_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tstartedAt\x12\x12\n" +
-	"\x04warm\x18\x05 \x01(\bR\x04warm*\x8f\x01\n" +
+	"\x04warm\x18\x05 \x01(\bR\x04warm\x12\x1d\n" +
+	"\n" +
+	"slow_start\x18\x06 \x01(\tR\tslowStart*\x8f\x01\n" +
 	"\vWorkerState\x12\x1c\n" +
 	"\x18WORKER_STATE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15WORKER_STATE_STARTING\x10\x01\x12\x15\n" +

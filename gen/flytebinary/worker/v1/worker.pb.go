@@ -384,7 +384,9 @@ type Running struct {
 	// When the task's process began; unset while the worker prepares it.
 	StartedAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
 	// The time of the process was taken from one that had the environment loaded.
-	Warm          bool `protobuf:"varint,3,opt,name=warm,proto3" json:"warm,omitempty"`
+	Warm bool `protobuf:"varint,3,opt,name=warm,proto3" json:"warm,omitempty"`
+	// Why the process had to load the environment or the code itself, in a sentence for people; empty if it found them loaded.
+	SlowStart     string `protobuf:"bytes,4,opt,name=slow_start,json=slowStart,proto3" json:"slow_start,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -440,6 +442,13 @@ func (x *Running) GetWarm() bool {
 	return false
 }
 
+func (x *Running) GetSlowStart() string {
+	if x != nil {
+		return x.SlowStart
+	}
+	return ""
+}
+
 // Ended is an attempt whose process is gone.
 type Ended struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -456,7 +465,9 @@ type Ended struct {
 	// What happened, for people; at most 4 KiB. Empty after exit code 0.
 	Message string `protobuf:"bytes,6,opt,name=message,proto3" json:"message,omitempty"`
 	// Began in a process that had the environment loaded.
-	Warm          bool `protobuf:"varint,7,opt,name=warm,proto3" json:"warm,omitempty"`
+	Warm bool `protobuf:"varint,7,opt,name=warm,proto3" json:"warm,omitempty"`
+	// As in Running.
+	SlowStart     string `protobuf:"bytes,8,opt,name=slow_start,json=slowStart,proto3" json:"slow_start,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -538,6 +549,13 @@ func (x *Ended) GetWarm() bool {
 		return x.Warm
 	}
 	return false
+}
+
+func (x *Ended) GetSlowStart() string {
+	if x != nil {
+		return x.SlowStart
+	}
+	return ""
 }
 
 // WorkResponse is one message of the server.
@@ -983,12 +1001,14 @@ const file_flytebinary_worker_v1_worker_proto_rawDesc = "" +
 	"\tHeartbeat\x12\x1e\n" +
 	"\x05slots\x18\x01 \x01(\rB\b\xbaH\x05*\x03\x18\xe8\aR\x05slots\x128\n" +
 	"\arunning\x18\x02 \x03(\v2\x1e.flytebinary.worker.v1.RunningR\arunning\x122\n" +
-	"\x05ended\x18\x03 \x03(\v2\x1c.flytebinary.worker.v1.EndedR\x05ended\"\x92\x01\n" +
+	"\x05ended\x18\x03 \x03(\v2\x1c.flytebinary.worker.v1.EndedR\x05ended\"\xbb\x01\n" +
 	"\aRunning\x128\n" +
 	"\x02id\x18\x01 \x01(\v2 .flytebinary.worker.v1.AttemptIdB\x06\xbaH\x03\xc8\x01\x01R\x02id\x129\n" +
 	"\n" +
 	"started_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tstartedAt\x12\x12\n" +
-	"\x04warm\x18\x03 \x01(\bR\x04warm\"\xb9\x02\n" +
+	"\x04warm\x18\x03 \x01(\bR\x04warm\x12'\n" +
+	"\n" +
+	"slow_start\x18\x04 \x01(\tB\b\xbaH\x05r\x03(\x80\x04R\tslowStart\"\xe2\x02\n" +
 	"\x05Ended\x128\n" +
 	"\x02id\x18\x01 \x01(\v2 .flytebinary.worker.v1.AttemptIdB\x06\xbaH\x03\xc8\x01\x01R\x02id\x129\n" +
 	"\n" +
@@ -998,7 +1018,9 @@ const file_flytebinary_worker_v1_worker_proto_rawDesc = "" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x03end\x12\x12\n" +
 	"\x04code\x18\x05 \x01(\x05R\x04code\x12\"\n" +
 	"\amessage\x18\x06 \x01(\tB\b\xbaH\x05r\x03(\x80 R\amessage\x12\x12\n" +
-	"\x04warm\x18\a \x01(\bR\x04warm\"\xc8\x02\n" +
+	"\x04warm\x18\a \x01(\bR\x04warm\x12'\n" +
+	"\n" +
+	"slow_start\x18\b \x01(\tB\b\xbaH\x05r\x03(\x80\x04R\tslowStart\"\xc8\x02\n" +
 	"\fWorkResponse\x124\n" +
 	"\x05lease\x18\x01 \x01(\v2\x1c.flytebinary.worker.v1.LeaseH\x00R\x05lease\x12C\n" +
 	"\n" +
