@@ -12,7 +12,7 @@ import { Note, type Column } from "@/design/table";
 import { When } from "@/design/time";
 import { t } from "@/texts/texts";
 import type { PoolsSearch } from "./search";
-import { every, policyWords, warmWords, workersWords } from "./words";
+import { every, policyWords, slowWords, warmWords, workersWords } from "./words";
 import { Workers } from "./workers";
 
 /** The pools of reusable environments, the newest first, and the workers of the chosen one. */
@@ -99,7 +99,15 @@ const columns = (place: Place, search: PoolsSearch): readonly Column<Pool>[] => 
   },
   { label: t("Running"), cell: ({ running }) => count(running) },
   { label: t("Waiting"), cell: ({ waiting }) => count(waiting) },
-  { label: t("Warm starts"), cell: (pool) => warmWords(pool) ?? "–" },
+  {
+    label: t("Warm starts"),
+    cell: (pool) => (
+      <>
+        {warmWords(pool) ?? "–"}
+        {slowWords(pool) && <Note>{slowWords(pool)}</Note>}
+      </>
+    ),
+  },
   { label: t("Workers started"), cell: ({ starts, losses }) => `${count(starts)}${losses > 0n ? t(", {losses} lost", { losses: count(losses) }) : ""}` },
   { label: t("Last work"), cell: ({ workedAt }) => <When at={dateOf(workedAt)} relative /> },
 ];

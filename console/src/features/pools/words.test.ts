@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
 import { WorkerCountsSchema } from "@gen/flytebinary/insight/v1/pools_pb.js";
 import { PoolsSearch } from "./search";
-import { policyWords, warmWords, workerOf, workersWords } from "./words";
+import { policyWords, slowWords, warmWords, workerOf, workersWords } from "./words";
 
 it("tells what a pool has and may have", () => {
   expect(workersWords({ workers: create(WorkerCountsSchema, { live: 1, starting: 2 }) })).toBe("1 ready, 2 starting");
@@ -11,6 +11,9 @@ it("tells what a pool has and may have", () => {
   expect(policyWords({ minReplicas: 3, maxReplicas: 3, concurrency: 4 })).toBe("3 workers with 4 slots each");
   expect(warmWords({ attempts: 3n, warmHits: 2n })).toBe("2 of 3 (67%)");
   expect(warmWords({ attempts: 0n, warmHits: 0n })).toBeUndefined();
+  expect(slowWords({ slowStarts: 0n, slowStart: "" })).toBeUndefined();
+  expect(slowWords({ slowStarts: 1n, slowStart: "it changes open files" })).toBe("1 loaded its code alone: it changes open files");
+  expect(slowWords({ slowStarts: 12n, slowStart: "it changes open files" })).toBe("12 loaded their code alone: it changes open files");
 });
 
 it("finds the worker of an attempt", () => {

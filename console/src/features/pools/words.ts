@@ -35,6 +35,11 @@ export function warmWords({ attempts, warmHits }: Pick<Pool, "attempts" | "warmH
   return attempts === 0n ? undefined : `${count(warmHits)} of ${count(attempts)} (${Math.round((Number(warmHits) / Number(attempts)) * 100)}%)`;
 }
 
+/** How many attempts had to load their code themselves, and why the latest had to; undefined if none had to. */
+export function slowWords({ slowStarts, slowStart }: Pick<Pool, "slowStarts" | "slowStart">): string | undefined {
+  return slowStarts === 0n ? undefined : tn(slowStarts, "{n} loaded its code alone: {reason}", "{n} loaded their code alone: {reason}", { reason: slowStart });
+}
+
 /** The id of the worker that has or had an attempt, as its events tell. */
 export function workerOf(events: readonly Pick<ClusterEvent, "reason" | "sourceComponent" | "message">[] | undefined): string | undefined {
   const told = events?.findLast(({ reason, sourceComponent }) => reason === "Worker" && sourceComponent === "worker");
