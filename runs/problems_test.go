@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,12 +17,31 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 	"github.com/flyte-binary/flyte-binary/runs"
+	"github.com/flyte-binary/flyte-binary/runs/problems"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
 // logsOf answers with the frame of each action, as the log of a Python task has it. It refuses what FailureService refuses.
 type logsOf map[string]*insightv1.StackFrame
+
+// lateLogs are logs whose end is stored after they were read twice.
+type lateLogs struct {
+	logsOf
+	reads atomic.Int32
+}
+
+func (l *lateLogs) ExplainFailure(ctx context.Context, r *insightv1.ExplainFailureRequest) (*insightv1.ExplainFailureResponse, error) {
+	switch l.reads.Add(1) {
+	case 1:
+		return nil, connect.NewError(connect.CodeNotFound, errors.New("no log so far"))
+	case 2:
+		return &insightv1.ExplainFailureResponse{}, nil
+	default:
+		return l.logsOf.ExplainFailure(ctx, r)
+	}
+}
 
 func (l logsOf) ExplainFailure(ctx context.Context, r *insightv1.ExplainFailureRequest) (*insightv1.ExplainFailureResponse, error) {
 	if authz.IdentityFrom(ctx).Kind != authz.Service {
@@ -51,13 +71,21 @@ func (c *writeFixture) endRun(run string, err *core.ExecutionError) {
 	c.report(transition(run, "a0", 1, running), end)
 }
 
-func problemsFixture(t *testing.T, logs logsOf) *writeFixture {
-	return writeFixtureWith(t, pgtest.New(t, store.Migrations()), func(c *runs.Config) { c.Problems.Every = 20 * time.Millisecond },
-		func(d *runs.Deps) {
-			if logs != nil {
-				d.Peers.Failures = logs
-			}
-		})
+func problemsFixture(t *testing.T, logs problems.Logs) *writeFixture {
+	return writeFixtureWith(t, pgtest.New(t, store.Migrations()), func(c *runs.Config) {
+		c.Problems.Every, c.Problems.Backoff = 20*time.Millisecond, backoff.Config{First: time.Millisecond, Max: time.Millisecond}
+	}, func(d *runs.Deps) {
+		if logs != nil {
+			d.Peers.Failures = logs
+		}
+	})
+}
+
+func TestALogThatIsStoredLateIsReadAgain(t *testing.T) {
+	c := problemsFixture(t, &lateLogs{logsOf: logsOf{"a": own("load")}})
+	c.create(namedRun("r1"))
+	c.fails("r1", "a", executionError("KeyError", "no such region"))
+	require.Equal(t, []string{"KeyError no such region load: 1 in 1"}, c.listed(&insightv1.ListProblemsRequest{}))
 }
 
 func here() *common.ProjectIdentifier {

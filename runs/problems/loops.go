@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"connectrpc.com/connect"
 	"github.com/rs/zerolog"
 
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
@@ -124,18 +123,16 @@ func (l *Loops) explain(ctx context.Context, unread *problems.Unread) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err != nil {
-		l.deps.Logger.Debug().Err(err).Stringer("action", unread.Action).Msg("looking for the traceback of a failure failed")
-		if unread.Tries+1 >= maxTries || connect.CodeOf(err) == connect.CodeNotFound {
-			return l.deps.Rows.Postpone(ctx, unread.ID, nil)
-		}
-		next := l.deps.Clock.Now().Add(backoff.After(l.config.Backoff.First, l.config.Backoff.Max, unread.Tries+1))
-		return l.deps.Rows.Postpone(ctx, unread.ID, &next)
-	}
-	if at, ok := frame(response.GetExceptions()); ok {
+	if at, ok := frame(response.GetExceptions()); err == nil && ok {
 		return l.deps.Rows.Found(ctx, unread.ID, at)
 	}
-	return l.deps.Rows.Postpone(ctx, unread.ID, nil)
+	l.deps.Logger.Debug().Err(err).Stringer("action", unread.Action).Msg("a failure has no traceback in its log so far")
+	// The end of an attempt may be known before the last lines of its log are stored, so a log without a traceback is read again, too.
+	if unread.Tries+1 >= maxTries {
+		return l.deps.Rows.Postpone(ctx, unread.ID, nil)
+	}
+	next := l.deps.Clock.Now().Add(backoff.After(l.config.Backoff.First, l.config.Backoff.Max, unread.Tries+1))
+	return l.deps.Rows.Postpone(ctx, unread.ID, &next)
 }
 
 // frame is the last frame of the task's own code: of the exception that ended the program, or of the first cause that has one.

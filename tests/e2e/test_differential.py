@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("sdk")
 LONG = os.environ.get("FLYTE_DIFFERENTIAL") == "1"
 
 #: Packages that are taught. The second is reached as an attribute of the first, the last has no __init__.py.
-FEW = ["numpy", "numpy.random", "PIL", "jsonschema", "opentelemetry"]
+FEW = ["numpy", "numpy.random", "PIL", "jsonschema", "pyarrow", "pandas", "opentelemetry"]
 
 #: What a way to start may show of itself, and why.
 DOCUMENTED = {

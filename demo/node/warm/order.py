@@ -41,13 +41,15 @@ def of(names: list, seconds: float) -> list:
         pass
     os.lseek(file, 0, os.SEEK_SET)
     with os.fdopen(file, encoding="utf-8") as told:
-        found = [json.loads(line) for line in told]
+        names, *found = [json.loads(line) for line in told] or [names]
     if len(found) < len(names):
         found.append([names[len(found)], "its import ends the process, or takes too long"])
     return found
 
 
 def tell(names: list, file: int) -> None:
+    names = needed_first(names)
+    os.write(file, json.dumps(names).encode() + b"\n")
     for name in names:
         before = {key for key in sys.modules if loaded(key)}
         waiting = set(sys.modules) - before
@@ -58,6 +60,43 @@ def tell(names: list, file: int) -> None:
         else:
             units = complete(before, waiting)
         os.write(file, json.dumps([name, units]).encode() + b"\n")
+
+
+def needed_first(names: list) -> list:
+    """The names, and before those that the SDK has registered the registered ones that they load: each is a package of its own, which
+    may be learned alone."""
+    ordered, seen = [], set()
+
+    def visit(name: str) -> None:
+        if name in seen:
+            return
+        seen.add(name)
+        if name in sys.modules:
+            for other in registered_of(name):
+                visit(other)
+        ordered.append(name)
+
+    for name in names:
+        visit(name)
+    return ordered
+
+
+def registered_of(name: str) -> list:
+    """The registered modules that an import loads, besides itself. They are found in a process of their own: nothing is imported here."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            waiting = [key for key in sys.modules if not loaded(key)]
+            importlib.import_module(name)
+            os.write(writer, json.dumps([key for key in waiting if loaded(key) and key != name]).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, encoding="utf-8") as told:
+        text = told.read()
+    os.waitpid(child, 0)
+    return json.loads(text or "[]")
 
 
 def complete(before: set, waiting: set) -> list:

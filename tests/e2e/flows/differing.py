@@ -69,6 +69,26 @@ def numpy_with_import() -> tuple[dict, dict]:
     return {"numpy": numpy.__version__}, {"rand": rand(), "exponential": numpy.random.exponential()}
 
 
+@program
+def frames() -> tuple[dict, dict]:
+    """pandas, and pyarrow, whose pools of threads are used after the fork."""
+    import io
+
+    import pandas
+    import pyarrow.compute
+    import pyarrow.parquet
+
+    table = pandas.DataFrame({"a": range(200_000), "b": [str(i % 7) for i in range(200_000)]})
+    file = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pandas(table), file)
+    back = pyarrow.parquet.read_table(file)
+    same = {
+        "sum": pyarrow.compute.sum(back["a"]).as_py(), "groups": table.groupby("b")["a"].sum().tolist(), "rows": len(back),
+        "types": [str(one) for one in back.schema.types], "options": pandas.get_option("display.max_rows"),
+    }
+    return same, {"sample": table["a"].sample(5).tolist()}
+
+
 def scientific(name: str, own) -> tuple[dict, dict]:
     """A package that not every environment has."""
     try:
