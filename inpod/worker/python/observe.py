@@ -4,7 +4,6 @@ Most imports read something of their process, or change something. Both are reco
 what was changed is done again in it. What can be neither compared nor repeated is refused, and attempts import the code themselves.
 """
 
-import argparse
 import contextlib
 import gc
 import os
@@ -78,9 +77,11 @@ class Parsers:
     """Parsers of argparse that read sys.argv during an import, and find in it what they find in each attempt: nothing that is theirs."""
 
     def __init__(self, arguments: Arguments):
-        self.arguments, self.parsed, self.plain = arguments, [], argparse.ArgumentParser.parse_known_args
+        self.arguments, self.parsed, self.kind, self.plain = arguments, [], None, None
 
-    def __enter__(self):
+    def watch(self, argparse) -> None:
+        """Watches the parsers of argparse. The module may be imported at any time: the SDK does without it."""
+        self.kind, self.plain = argparse.ArgumentParser, argparse.ArgumentParser.parse_known_args
         plain, of = self.plain, self.arguments
 
         def parse_known_args(parser, args=None, namespace=None):
@@ -94,11 +95,16 @@ class Parsers:
             self.parsed.append((parser, dict(vars(found)), rest))
             return found, rest
 
-        argparse.ArgumentParser.parse_known_args = parse_known_args
+        self.kind.parse_known_args = parse_known_args
+
+    def __enter__(self):
+        if "argparse" in sys.modules:
+            self.watch(sys.modules["argparse"])
         return self
 
     def __exit__(self, *_):
-        argparse.ArgumentParser.parse_known_args = self.plain
+        if self.kind is not None:
+            self.kind.parse_known_args = self.plain
 
     def resume(self) -> None:
         """Parses the arguments of an attempt. It is refused if they mean something else than those before."""
@@ -115,9 +121,12 @@ class Parsers:
 
 def repeatable(parser) -> bool:
     """Reports whether parsing again does nothing but parse again."""
-    return type(parser) is argparse.ArgumentParser and all(
-        type(action).__module__ == "argparse" and type(action).__name__ not in ("_HelpAction", "_SubParsersAction", "_VersionAction")
-        and (action.type is None or action.type in (str, int, float, bool)) or type(action) is argparse._HelpAction
+    def plain(kind, name):
+        return kind.__module__ == "argparse" and kind.__name__ == name
+
+    return plain(type(parser), "ArgumentParser") and all(
+        type(action).__module__ == "argparse" and not plain(type(action), "_SubParsersAction")
+        and (action.type is None or action.type in (str, int, float, bool))
         for action in parser._actions
     )
 

@@ -17,28 +17,26 @@ Refused = observe.Refused
 COMPARED = {"matplotlib", "pkg_resources", "flyte"}
 
 
-class NumpyWatch:
-    """A finder that watches numpy's own random numbers from when they are made."""
+class Watch:
+    """A finder that calls a function with a module right after it was imported. functions has them by the names of modules."""
 
-    name = "numpy.random.mtrand"
-
-    def __init__(self, chance):
-        self.chance = chance
+    def __init__(self, functions: dict):
+        self.functions = functions
 
     def find_spec(self, name, path=None, target=None):
-        if name != self.name:
+        if name not in self.functions:
             return None
         for finder in sys.meta_path:
             spec = None if finder is self else finder.find_spec(name, path, target)
             if spec is not None:
-                spec.loader = Remembering(spec.loader, self)
+                spec.loader = Watched(spec.loader, self.functions[name])
                 return spec
         return None
 
 
-class Remembering:
-    def __init__(self, loader, watch):
-        self.loader, self.watch = loader, watch
+class Watched:
+    def __init__(self, loader, function):
+        self.loader, self.function = loader, function
 
     def __getattr__(self, name):
         return getattr(self.__dict__["loader"], name)
@@ -49,7 +47,7 @@ class Remembering:
     def exec_module(self, module):
         self.loader.exec_module(module)
         module.__spec__.loader = self.loader
-        self.watch.chance.watch(module)
+        self.function(module)
 
 
 def parse(args: list) -> dict:
@@ -81,7 +79,7 @@ def load(message: dict, deferred):
         adjust_sys_path([options["dest"]])
     draws, before, began = forkable.Draws(__name__), forkable.settings(), time.time()
     sources, modules, what = forkable.chance(), set(sys.modules), observe.Import()
-    watch = NumpyWatch(what.chance)
+    watch = Watch({"numpy.random.mtrand": what.chance.watch, "argparse": what.parsers.watch})
     sys.meta_path.insert(0, watch)
     restore = [forbid(loop) for loop in deferred.loops]
     try:
