@@ -37,7 +37,7 @@ export function warmWords({ attempts, warmHits }: Pick<Pool, "attempts" | "warmH
 
 /** How many attempts had to load their code themselves, and why the latest had to; undefined if none had to. */
 export function slowWords({ slowStarts, slowStart }: Pick<Pool, "slowStarts" | "slowStart">): string | undefined {
-  return slowStarts === 0n ? undefined : tn(slowStarts, "{n} loaded its code alone: {reason}", "{n} loaded their code alone: {reason}", { reason: slowStart });
+  return slowStarts === 0n ? undefined : tn(Number(slowStarts), "{n} loaded its code alone: {reason}", "{n} loaded their code alone: {reason}", { reason: slowStart });
 }
 
 /** The id of the worker that has or had an attempt, as its events tell. */
