@@ -104,6 +104,7 @@ func newGauges() gauges {
 	}
 	for name, about := range map[string]string{
 		"flyte.admission.silence": "since admission last passed over the queue without an error; only in the process that admits",
+		"flyte.rollups.lag":       "how long the first end of an action that the roll-ups do not count has waited; 0 if they count all",
 		"flyte.starts.oldest":     "how long the oldest admitted action has waited for its cluster to begin with it",
 		"flyte.queue.oldest":      "how long the oldest action that is not admitted has waited, by queue",
 	} {
@@ -168,6 +169,11 @@ func (s *Service) observeDatabase(ctx context.Context, set setter) error {
 		return err
 	}
 	set("flyte.starts.oldest", oldest.Seconds())
+	lag := time.Duration(0)
+	if found.UncountedSince != nil {
+		lag = max(0, now.Sub(*found.UncountedSince))
+	}
+	set("flyte.rollups.lag", lag.Seconds())
 	for name, value := range map[string]int64{
 		"flyte.actions.held": found.Held, "flyte.actions.overdue": found.Overdue, "flyte.actions.stored": found.Actions,
 		"flyte.runs.deleting": found.Deletions, "flyte.webhooks.pending": found.Webhooks, "flyte.database.size": found.Bytes,

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/flyte-binary/flyte-binary/internal/work/failpoint"
 )
 
 // Counts are what a batch of ends adds to the roll-ups.
@@ -46,11 +48,16 @@ func (s *Store) Count(ctx context.Context, limit int, today time.Time, prices Pr
 		if err != nil {
 			return err
 		}
-		return save(ctx, tx, counts, today, prices, sums)
+		if err := save(ctx, tx, counts, today, prices, sums); err != nil {
+			return err
+		}
+		failpoint.Here("rollups.before-commit")
+		return nil
 	})
 	if err != nil {
 		return 0, fmt.Errorf("count ended actions: %w", err)
 	}
+	failpoint.Here("rollups.after-commit")
 	return taken, nil
 }
 

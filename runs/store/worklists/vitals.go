@@ -23,6 +23,8 @@ type Vitals struct {
 	Webhooks int64
 	// Deletions is the number of runs being deleted.
 	Deletions int64
+	// UncountedSince is when the first end came that the roll-ups do not count yet; nil if they count all.
+	UncountedSince *time.Time
 	// Leases are those of the loops that run once per installation, by name.
 	Leases []Lease
 }
@@ -43,7 +45,8 @@ const readVitals = `SELECT pg_database_size(current_database()),
 	(SELECT count(*) FROM (SELECT 1 FROM actions WHERE due > ` + sqltext.DueStart + ` AND wake_at < $1 LIMIT $2) d)
 		+ (SELECT count(*) FROM (SELECT 1 FROM actions WHERE due = ` + sqltext.DueStart + ` AND wake_at < $1 LIMIT $2) s),
 	(SELECT count(*) FROM (SELECT 1 FROM webhooks LIMIT $2) w),
-	(SELECT count(*) FROM (SELECT 1 FROM run_deletions WHERE rows_gone_at IS NULL LIMIT $2) r)`
+	(SELECT count(*) FROM (SELECT 1 FROM run_deletions WHERE rows_gone_at IS NULL LIMIT $2) r),
+	(SELECT min(a.ended_at) FROM (SELECT action_id FROM uncounted_ends ORDER BY action_id LIMIT 100) u JOIN actions a ON a.id = u.action_id)`
 
 // oldestStart looks at the first attempts alone: the pause before another one may be long. Actions of pools wait for a worker.
 const oldestStart = `SELECT min(a.admitted_at) FROM actions a WHERE ` + sqltext.IsLive + `
@@ -66,7 +69,7 @@ func ReadVitals(ctx context.Context, pool *pgxpool.Pool, now time.Time) (Vitals,
 	var v Vitals
 	var statements pgx.Batch
 	statements.Queue(readVitals, now, counted).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&v.Bytes, &v.Actions, &v.Held, &v.Overdue, &v.Webhooks, &v.Deletions)
+		return row.Scan(&v.Bytes, &v.Actions, &v.Held, &v.Overdue, &v.Webhooks, &v.Deletions, &v.UncountedSince)
 	})
 	statements.Queue(`SELECT name, holder, expires_at FROM leases ORDER BY name`).Query(func(rows pgx.Rows) (err error) {
 		v.Leases, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Lease])
