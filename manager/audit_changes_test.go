@@ -20,6 +20,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/contracttest"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
+	"github.com/flyte-binary/flyte-binary/notifications"
 )
 
 // refusal makes it impossible to store a record in a table: access_audit_made has those in the transaction of a change, access_audit_open
@@ -68,6 +69,8 @@ func startAudited(t *testing.T, changes ...func(*configuration.Config)) *audited
 	a.url = startWithRoles(t, append(changes, func(c *configuration.Config) {
 		c.Access.Local = access.LocalConfig{Enabled: true, AdminPassword: "correct horse"}
 		database, a.storage = c.Database.URL, c.Storage.URL
+		c.Notifications.Deliveries = []notifications.Delivery{{Name: "forbidden", Type: "webhook", URL: "http://169.254.169.254/"}}
+		c.Notifications.Rules = []notifications.Rule{{Name: "sample", Phases: []string{"failed"}, Deliveries: []string{"forbidden"}}}
 	})...)
 	var err error
 	a.db, err = pgx.Connect(t.Context(), database)

@@ -18,6 +18,10 @@ type handler struct {
 	store *store.Store
 	clock clock.Clock
 	wake  func()
+	book  *book
+	// deliver makes the tries of tests, at most as many at once as tests has room for.
+	deliver *deliverer
+	tests   chan struct{}
 }
 
 // ListDeliveries implements insightv1connect.NotificationServiceHandler.

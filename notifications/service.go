@@ -91,7 +91,7 @@ func New(config Config, deps Deps) (*Service, error) {
 		deps.Listener.Hear(map[string]func(pgdb.Notification){deps.OutboxChannel: s.expand.heard})
 	}
 	s.leases = pgdb.NewLeases(deps.Pool, deps.Clock, rand.Text()).In(store.LeaseTable)
-	s.handler = &handler{store: list, clock: deps.Clock, wake: s.queue.Wake}
+	s.handler = &handler{store: list, clock: deps.Clock, wake: s.queue.Wake, book: b, deliver: deliver, tests: make(chan struct{}, maxTests)}
 	return s, nil
 }
 

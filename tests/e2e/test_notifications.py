@@ -135,3 +135,34 @@ def test_a_sink_that_is_down_over_a_restart(fragile: Server, sink: Sink):
     fragile.start()
     [one] = settled(fragile, handle.name, 1, "DELIVERED")
     assert {headers["Idempotency-Key"] for headers, _ in sink.requests} == {one["id"]}, "all tries have the same id"
+
+
+def test_rules_and_a_test(tmp_path, home, sink: Sink):
+    """The configuration's rules say where they send and how that went; a test goes the same way."""
+    deliveries_ = [{"name": "chat", "type": "slack", "url": f"{sink.url}?secret"}, {"name": "forbidden", "type": "webhook", "url": "http://169.254.169.254/"}]
+    rules = [{"name": "failures", "phases": ["failed"], "deliveries": ["chat", "forbidden"], "everywhere": True}]
+    server = Server(tmp_path, "--set", f"notifications.deliveries={json.dumps(deliveries_)}", "--set", f"notifications.rules={json.dumps(rules)}")
+    server.start()
+    try:
+        def ask(method: str, body: dict) -> tuple[int, dict]:
+            return server.call(f"flytebinary.insight.v1.NotificationService/{method}", {"projectId": {"name": "flytesnacks", "domain": "development"}, **body})
+
+        status, answer = ask("ListRules", {})
+        assert status == 200, answer
+        [rule] = answer["rules"]
+        assert (rule["name"], rule["phases"], rule["everywhere"]) == ("failures", ["ACTION_PHASE_FAILED"], True)
+        assert [one["deliveryConfigName"] for one in rule["receivers"]] == ["chat", "forbidden"]
+        assert "secret" not in json.dumps(answer)
+        status, answer = ask("SendTest", {"rule": "failures"})
+        assert status == 200, answer
+        chat, forbidden = answer["results"]
+        assert "error" not in chat
+        assert "169.254.169.254" in forbidden["error"]
+        [body] = sink.taken()
+        assert "This is a test of the notification rule failures" in body["text"]
+        sink.status = 410
+        assert "410" in ask("SendTest", {"rule": "failures"})[1]["results"][0]["error"]
+        assert ask("SendTest", {"rule": "nothing"})[1]["code"] == "not_found"
+        assert ask("SendTest", {"rule": ""})[1]["code"] == "invalid_argument"
+    finally:
+        server.stop()

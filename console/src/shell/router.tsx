@@ -230,6 +230,12 @@ export const placeInbox = createRoute({
   component: lazyRouteComponent(() => chunk(() => import("@/features/inbox/page")), "InboxPage"),
 });
 
+export const notificationRules = createRoute({
+  getParentRoute: () => place,
+  path: "/notification-rules",
+  component: lazyRouteComponent(() => chunk(() => import("@/features/notifications/rules-page")), "RulesPage"),
+});
+
 export const triggers = createRoute({
   getParentRoute: () => place,
   path: "/triggers",
@@ -274,7 +280,7 @@ const tree = root.addChildren([
   allCosts,
   place.addChildren([
     ...[placeIndex, problems, problem, runs, run, trackedRun, tasks, task, taskVersion, triggers, trigger, secrets, pools, artifacts, artifact],
-    ...[apps, app, launch, compare, costs, placeInbox, members],
+    ...[apps, app, launch, compare, costs, placeInbox, notificationRules, members],
   ]),
 ]);
 

@@ -196,7 +196,9 @@ var procedures = map[string]map[string]Row{
 	},
 	"flytebinary.insight.v1.NotificationService": {
 		"ListDeliveries": {people, "notification.view", listing(on("run_id", "project_id"))},
+		"ListRules":      {people, "notification.view", on("project_id")},
 		"RetryDelivery":  {people, "notification.retry", on("run_id")},
+		"SendTest":       {people, "notification.retry", on("project_id")},
 	},
 	"flytebinary.insight.v1.PoolInsightService": {
 		"ListPools":   {people, "pool.view", listing(on("project_id"))},

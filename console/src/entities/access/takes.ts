@@ -33,6 +33,7 @@ export const takes: Readonly<Record<string, string>> = {
   "flytebinary.insight.v1.ConditionService/AssignCondition": "action.signal",
   "flytebinary.insight.v1.InsightService/DescribeActions": "data.view",
   "flytebinary.insight.v1.NotificationService/RetryDelivery": "notification.retry",
+  "flytebinary.insight.v1.NotificationService/SendTest": "notification.retry",
   "flytebinary.insight.v1.SystemService/GetSystem": "system.view",
   "flytebinary.insight.v1.TriggerInsightService/Backfill": "trigger.backfill",
   "flytebinary.insight.v1.TriggerInsightService/CancelBackfill": "trigger.backfill",

@@ -1,4 +1,5 @@
 import { Link, useSearch } from "@tanstack/react-router";
+import { lastPlace } from "@/app/place";
 import { useTitle } from "@/app/title";
 import { buttonClass } from "@/design/button";
 import { ListPage } from "@/design/list-page";
@@ -16,6 +17,7 @@ export function NotificationsPage() {
   const state = search.state ?? "dead";
   const found = useDeliveries(undefined, stateOf(state));
   const send = useSendAgain();
+  const place = lastPlace();
   useTitle(t("Notifications"), "");
   return (
     <ListPage
@@ -35,6 +37,11 @@ export function NotificationsPage() {
               {label}
             </Link>
           ))}
+          {place && (
+            <Link to="/domain/$domain/project/$project/notification-rules" params={place} className={buttonClass("plain", true)}>
+              {t("Rules of {project} / {domain}", place)}
+            </Link>
+          )}
         </nav>
       }
       empty={

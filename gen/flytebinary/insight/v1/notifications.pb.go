@@ -567,6 +567,417 @@ func (x *RetryDeliveryResponse) GetDelivery() *Delivery {
 	return nil
 }
 
+// ListRulesRequest says where.
+type ListRulesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The project and domain.
+	ProjectId     *common.ProjectIdentifier `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRulesRequest) Reset() {
+	*x = ListRulesRequest{}
+	mi := &file_flytebinary_insight_v1_notifications_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRulesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRulesRequest) ProtoMessage() {}
+
+func (x *ListRulesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_notifications_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRulesRequest.ProtoReflect.Descriptor instead.
+func (*ListRulesRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_notifications_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *ListRulesRequest) GetProjectId() *common.ProjectIdentifier {
+	if x != nil {
+		return x.ProjectId
+	}
+	return nil
+}
+
+// ListRulesResponse has rules.
+type ListRulesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the order of the configuration.
+	Rules         []*NotificationRule `protobuf:"bytes,1,rep,name=rules,proto3" json:"rules,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRulesResponse) Reset() {
+	*x = ListRulesResponse{}
+	mi := &file_flytebinary_insight_v1_notifications_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRulesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRulesResponse) ProtoMessage() {}
+
+func (x *ListRulesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_notifications_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRulesResponse.ProtoReflect.Descriptor instead.
+func (*ListRulesResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_notifications_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ListRulesResponse) GetRules() []*NotificationRule {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
+}
+
+// NotificationRule is a rule of the configuration.
+type NotificationRule struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The phases that it reports.
+	Phases []common.ActionPhase `protobuf:"varint,2,rep,packed,name=phases,proto3,enum=flyteidl2.common.ActionPhase" json:"phases,omitempty"`
+	// Whether it applies to all runs, or only to those that ask for it.
+	Everywhere bool `protobuf:"varint,3,opt,name=everywhere,proto3" json:"everywhere,omitempty"`
+	// Where it sends.
+	Receivers     []*RuleReceiver `protobuf:"bytes,4,rep,name=receivers,proto3" json:"receivers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NotificationRule) Reset() {
+	*x = NotificationRule{}
+	mi := &file_flytebinary_insight_v1_notifications_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NotificationRule) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NotificationRule) ProtoMessage() {}
+
+func (x *NotificationRule) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_notifications_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NotificationRule.ProtoReflect.Descriptor instead.
+func (*NotificationRule) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_notifications_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *NotificationRule) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *NotificationRule) GetPhases() []common.ActionPhase {
+	if x != nil {
+		return x.Phases
+	}
+	return nil
+}
+
+func (x *NotificationRule) GetEverywhere() bool {
+	if x != nil {
+		return x.Everywhere
+	}
+	return false
+}
+
+func (x *NotificationRule) GetReceivers() []*RuleReceiver {
+	if x != nil {
+		return x.Receivers
+	}
+	return nil
+}
+
+// RuleReceiver is a delivery of the configuration that a rule uses.
+type RuleReceiver struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the delivery.
+	DeliveryConfigName string `protobuf:"bytes,1,opt,name=delivery_config_name,json=deliveryConfigName,proto3" json:"delivery_config_name,omitempty"`
+	// How it is made.
+	Kind DeliveryKind `protobuf:"varint,2,opt,name=kind,proto3,enum=flytebinary.insight.v1.DeliveryKind" json:"kind,omitempty"`
+	// The host, or the addresses; without what could be secret.
+	Targets []string `protobuf:"bytes,3,rep,name=targets,proto3" json:"targets,omitempty"`
+	// The latest delivery that this rule caused in the project's domain and that is still kept; unset if there is none.
+	Last          *Delivery `protobuf:"bytes,4,opt,name=last,proto3" json:"last,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RuleReceiver) Reset() {
+	*x = RuleReceiver{}
+	mi := &file_flytebinary_insight_v1_notifications_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RuleReceiver) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RuleReceiver) ProtoMessage() {}
+
+func (x *RuleReceiver) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_notifications_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RuleReceiver.ProtoReflect.Descriptor instead.
+func (*RuleReceiver) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_notifications_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *RuleReceiver) GetDeliveryConfigName() string {
+	if x != nil {
+		return x.DeliveryConfigName
+	}
+	return ""
+}
+
+func (x *RuleReceiver) GetKind() DeliveryKind {
+	if x != nil {
+		return x.Kind
+	}
+	return DeliveryKind_DELIVERY_KIND_UNSPECIFIED
+}
+
+func (x *RuleReceiver) GetTargets() []string {
+	if x != nil {
+		return x.Targets
+	}
+	return nil
+}
+
+func (x *RuleReceiver) GetLast() *Delivery {
+	if x != nil {
+		return x.Last
+	}
+	return nil
+}
+
+// SendTestRequest names a rule.
+type SendTestRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The project and domain, in which the rule must apply.
+	ProjectId *common.ProjectIdentifier `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// The name of the rule.
+	Rule          string `protobuf:"bytes,2,opt,name=rule,proto3" json:"rule,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SendTestRequest) Reset() {
+	*x = SendTestRequest{}
+	mi := &file_flytebinary_insight_v1_notifications_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SendTestRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SendTestRequest) ProtoMessage() {}
+
+func (x *SendTestRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_notifications_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SendTestRequest.ProtoReflect.Descriptor instead.
+func (*SendTestRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_notifications_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *SendTestRequest) GetProjectId() *common.ProjectIdentifier {
+	if x != nil {
+		return x.ProjectId
+	}
+	return nil
+}
+
+func (x *SendTestRequest) GetRule() string {
+	if x != nil {
+		return x.Rule
+	}
+	return ""
+}
+
+// SendTestResponse has a result for each receiver.
+type SendTestResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Results       []*TestResult          `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SendTestResponse) Reset() {
+	*x = SendTestResponse{}
+	mi := &file_flytebinary_insight_v1_notifications_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SendTestResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SendTestResponse) ProtoMessage() {}
+
+func (x *SendTestResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_notifications_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SendTestResponse.ProtoReflect.Descriptor instead.
+func (*SendTestResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_notifications_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *SendTestResponse) GetResults() []*TestResult {
+	if x != nil {
+		return x.Results
+	}
+	return nil
+}
+
+// TestResult is how a test went.
+type TestResult struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the delivery.
+	DeliveryConfigName string `protobuf:"bytes,1,opt,name=delivery_config_name,json=deliveryConfigName,proto3" json:"delivery_config_name,omitempty"`
+	// How it was made.
+	Kind DeliveryKind `protobuf:"varint,2,opt,name=kind,proto3,enum=flytebinary.insight.v1.DeliveryKind" json:"kind,omitempty"`
+	// The host or the address.
+	Target string `protobuf:"bytes,3,opt,name=target,proto3" json:"target,omitempty"`
+	// Why the receiver did not take it; empty if it took it.
+	Error         string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TestResult) Reset() {
+	*x = TestResult{}
+	mi := &file_flytebinary_insight_v1_notifications_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TestResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TestResult) ProtoMessage() {}
+
+func (x *TestResult) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_notifications_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TestResult.ProtoReflect.Descriptor instead.
+func (*TestResult) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_notifications_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *TestResult) GetDeliveryConfigName() string {
+	if x != nil {
+		return x.DeliveryConfigName
+	}
+	return ""
+}
+
+func (x *TestResult) GetKind() DeliveryKind {
+	if x != nil {
+		return x.Kind
+	}
+	return DeliveryKind_DELIVERY_KIND_UNSPECIFIED
+}
+
+func (x *TestResult) GetTarget() string {
+	if x != nil {
+		return x.Target
+	}
+	return ""
+}
+
+func (x *TestResult) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
 var File_flytebinary_insight_v1_notifications_proto protoreflect.FileDescriptor
 
 const file_flytebinary_insight_v1_notifications_proto_rawDesc = "" +
@@ -608,7 +1019,36 @@ const file_flytebinary_insight_v1_notifications_proto_rawDesc = "" +
 	"\vdelivery_id\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\n" +
 	"deliveryId\"U\n" +
 	"\x15RetryDeliveryResponse\x12<\n" +
-	"\bdelivery\x18\x01 \x01(\v2 .flytebinary.insight.v1.DeliveryR\bdelivery*\x82\x01\n" +
+	"\bdelivery\x18\x01 \x01(\v2 .flytebinary.insight.v1.DeliveryR\bdelivery\"^\n" +
+	"\x10ListRulesRequest\x12J\n" +
+	"\n" +
+	"project_id\x18\x01 \x01(\v2#.flyteidl2.common.ProjectIdentifierB\x06\xbaH\x03\xc8\x01\x01R\tprojectId\"S\n" +
+	"\x11ListRulesResponse\x12>\n" +
+	"\x05rules\x18\x01 \x03(\v2(.flytebinary.insight.v1.NotificationRuleR\x05rules\"\xc1\x01\n" +
+	"\x10NotificationRule\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x125\n" +
+	"\x06phases\x18\x02 \x03(\x0e2\x1d.flyteidl2.common.ActionPhaseR\x06phases\x12\x1e\n" +
+	"\n" +
+	"everywhere\x18\x03 \x01(\bR\n" +
+	"everywhere\x12B\n" +
+	"\treceivers\x18\x04 \x03(\v2$.flytebinary.insight.v1.RuleReceiverR\treceivers\"\xca\x01\n" +
+	"\fRuleReceiver\x120\n" +
+	"\x14delivery_config_name\x18\x01 \x01(\tR\x12deliveryConfigName\x128\n" +
+	"\x04kind\x18\x02 \x01(\x0e2$.flytebinary.insight.v1.DeliveryKindR\x04kind\x12\x18\n" +
+	"\atargets\x18\x03 \x03(\tR\atargets\x124\n" +
+	"\x04last\x18\x04 \x01(\v2 .flytebinary.insight.v1.DeliveryR\x04last\"|\n" +
+	"\x0fSendTestRequest\x12J\n" +
+	"\n" +
+	"project_id\x18\x01 \x01(\v2#.flyteidl2.common.ProjectIdentifierB\x06\xbaH\x03\xc8\x01\x01R\tprojectId\x12\x1d\n" +
+	"\x04rule\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18dR\x04rule\"P\n" +
+	"\x10SendTestResponse\x12<\n" +
+	"\aresults\x18\x01 \x03(\v2\".flytebinary.insight.v1.TestResultR\aresults\"\xa6\x01\n" +
+	"\n" +
+	"TestResult\x120\n" +
+	"\x14delivery_config_name\x18\x01 \x01(\tR\x12deliveryConfigName\x128\n" +
+	"\x04kind\x18\x02 \x01(\x0e2$.flytebinary.insight.v1.DeliveryKindR\x04kind\x12\x16\n" +
+	"\x06target\x18\x03 \x01(\tR\x06target\x12\x14\n" +
+	"\x05error\x18\x04 \x01(\tR\x05error*\x82\x01\n" +
 	"\rDeliveryState\x12\x1e\n" +
 	"\x1aDELIVERY_STATE_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16DELIVERY_STATE_PENDING\x10\x01\x12\x1c\n" +
@@ -617,10 +1057,12 @@ const file_flytebinary_insight_v1_notifications_proto_rawDesc = "" +
 	"\fDeliveryKind\x12\x1d\n" +
 	"\x19DELIVERY_KIND_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15DELIVERY_KIND_WEBHOOK\x10\x01\x12\x17\n" +
-	"\x13DELIVERY_KIND_EMAIL\x10\x022\xf9\x01\n" +
+	"\x13DELIVERY_KIND_EMAIL\x10\x022\xbf\x03\n" +
 	"\x13NotificationService\x12t\n" +
 	"\x0eListDeliveries\x12-.flytebinary.insight.v1.ListDeliveriesRequest\x1a..flytebinary.insight.v1.ListDeliveriesResponse\"\x03\x90\x02\x01\x12l\n" +
-	"\rRetryDelivery\x12,.flytebinary.insight.v1.RetryDeliveryRequest\x1a-.flytebinary.insight.v1.RetryDeliveryResponseBKZIgithub.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1;insightv1b\x06proto3"
+	"\rRetryDelivery\x12,.flytebinary.insight.v1.RetryDeliveryRequest\x1a-.flytebinary.insight.v1.RetryDeliveryResponse\x12e\n" +
+	"\tListRules\x12(.flytebinary.insight.v1.ListRulesRequest\x1a).flytebinary.insight.v1.ListRulesResponse\"\x03\x90\x02\x01\x12]\n" +
+	"\bSendTest\x12'.flytebinary.insight.v1.SendTestRequest\x1a(.flytebinary.insight.v1.SendTestResponseBKZIgithub.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1;insightv1b\x06proto3"
 
 var (
 	file_flytebinary_insight_v1_notifications_proto_rawDescOnce sync.Once
@@ -635,7 +1077,7 @@ func file_flytebinary_insight_v1_notifications_proto_rawDescGZIP() []byte {
 }
 
 var file_flytebinary_insight_v1_notifications_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_flytebinary_insight_v1_notifications_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_flytebinary_insight_v1_notifications_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_flytebinary_insight_v1_notifications_proto_goTypes = []any{
 	(DeliveryState)(0),               // 0: flytebinary.insight.v1.DeliveryState
 	(DeliveryKind)(0),                // 1: flytebinary.insight.v1.DeliveryKind
@@ -644,34 +1086,54 @@ var file_flytebinary_insight_v1_notifications_proto_goTypes = []any{
 	(*Delivery)(nil),                 // 4: flytebinary.insight.v1.Delivery
 	(*RetryDeliveryRequest)(nil),     // 5: flytebinary.insight.v1.RetryDeliveryRequest
 	(*RetryDeliveryResponse)(nil),    // 6: flytebinary.insight.v1.RetryDeliveryResponse
-	(*common.RunIdentifier)(nil),     // 7: flyteidl2.common.RunIdentifier
-	(*common.ProjectIdentifier)(nil), // 8: flyteidl2.common.ProjectIdentifier
-	(common.ActionPhase)(0),          // 9: flyteidl2.common.ActionPhase
-	(*timestamppb.Timestamp)(nil),    // 10: google.protobuf.Timestamp
+	(*ListRulesRequest)(nil),         // 7: flytebinary.insight.v1.ListRulesRequest
+	(*ListRulesResponse)(nil),        // 8: flytebinary.insight.v1.ListRulesResponse
+	(*NotificationRule)(nil),         // 9: flytebinary.insight.v1.NotificationRule
+	(*RuleReceiver)(nil),             // 10: flytebinary.insight.v1.RuleReceiver
+	(*SendTestRequest)(nil),          // 11: flytebinary.insight.v1.SendTestRequest
+	(*SendTestResponse)(nil),         // 12: flytebinary.insight.v1.SendTestResponse
+	(*TestResult)(nil),               // 13: flytebinary.insight.v1.TestResult
+	(*common.RunIdentifier)(nil),     // 14: flyteidl2.common.RunIdentifier
+	(*common.ProjectIdentifier)(nil), // 15: flyteidl2.common.ProjectIdentifier
+	(common.ActionPhase)(0),          // 16: flyteidl2.common.ActionPhase
+	(*timestamppb.Timestamp)(nil),    // 17: google.protobuf.Timestamp
 }
 var file_flytebinary_insight_v1_notifications_proto_depIdxs = []int32{
-	7,  // 0: flytebinary.insight.v1.ListDeliveriesRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
-	8,  // 1: flytebinary.insight.v1.ListDeliveriesRequest.project_id:type_name -> flyteidl2.common.ProjectIdentifier
+	14, // 0: flytebinary.insight.v1.ListDeliveriesRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
+	15, // 1: flytebinary.insight.v1.ListDeliveriesRequest.project_id:type_name -> flyteidl2.common.ProjectIdentifier
 	0,  // 2: flytebinary.insight.v1.ListDeliveriesRequest.state:type_name -> flytebinary.insight.v1.DeliveryState
 	4,  // 3: flytebinary.insight.v1.ListDeliveriesResponse.deliveries:type_name -> flytebinary.insight.v1.Delivery
-	7,  // 4: flytebinary.insight.v1.Delivery.run_id:type_name -> flyteidl2.common.RunIdentifier
-	9,  // 5: flytebinary.insight.v1.Delivery.phase:type_name -> flyteidl2.common.ActionPhase
+	14, // 4: flytebinary.insight.v1.Delivery.run_id:type_name -> flyteidl2.common.RunIdentifier
+	16, // 5: flytebinary.insight.v1.Delivery.phase:type_name -> flyteidl2.common.ActionPhase
 	1,  // 6: flytebinary.insight.v1.Delivery.kind:type_name -> flytebinary.insight.v1.DeliveryKind
 	0,  // 7: flytebinary.insight.v1.Delivery.state:type_name -> flytebinary.insight.v1.DeliveryState
-	10, // 8: flytebinary.insight.v1.Delivery.created_at:type_name -> google.protobuf.Timestamp
-	10, // 9: flytebinary.insight.v1.Delivery.next_at:type_name -> google.protobuf.Timestamp
-	10, // 10: flytebinary.insight.v1.Delivery.ended_at:type_name -> google.protobuf.Timestamp
-	7,  // 11: flytebinary.insight.v1.RetryDeliveryRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
+	17, // 8: flytebinary.insight.v1.Delivery.created_at:type_name -> google.protobuf.Timestamp
+	17, // 9: flytebinary.insight.v1.Delivery.next_at:type_name -> google.protobuf.Timestamp
+	17, // 10: flytebinary.insight.v1.Delivery.ended_at:type_name -> google.protobuf.Timestamp
+	14, // 11: flytebinary.insight.v1.RetryDeliveryRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
 	4,  // 12: flytebinary.insight.v1.RetryDeliveryResponse.delivery:type_name -> flytebinary.insight.v1.Delivery
-	2,  // 13: flytebinary.insight.v1.NotificationService.ListDeliveries:input_type -> flytebinary.insight.v1.ListDeliveriesRequest
-	5,  // 14: flytebinary.insight.v1.NotificationService.RetryDelivery:input_type -> flytebinary.insight.v1.RetryDeliveryRequest
-	3,  // 15: flytebinary.insight.v1.NotificationService.ListDeliveries:output_type -> flytebinary.insight.v1.ListDeliveriesResponse
-	6,  // 16: flytebinary.insight.v1.NotificationService.RetryDelivery:output_type -> flytebinary.insight.v1.RetryDeliveryResponse
-	15, // [15:17] is the sub-list for method output_type
-	13, // [13:15] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	15, // 13: flytebinary.insight.v1.ListRulesRequest.project_id:type_name -> flyteidl2.common.ProjectIdentifier
+	9,  // 14: flytebinary.insight.v1.ListRulesResponse.rules:type_name -> flytebinary.insight.v1.NotificationRule
+	16, // 15: flytebinary.insight.v1.NotificationRule.phases:type_name -> flyteidl2.common.ActionPhase
+	10, // 16: flytebinary.insight.v1.NotificationRule.receivers:type_name -> flytebinary.insight.v1.RuleReceiver
+	1,  // 17: flytebinary.insight.v1.RuleReceiver.kind:type_name -> flytebinary.insight.v1.DeliveryKind
+	4,  // 18: flytebinary.insight.v1.RuleReceiver.last:type_name -> flytebinary.insight.v1.Delivery
+	15, // 19: flytebinary.insight.v1.SendTestRequest.project_id:type_name -> flyteidl2.common.ProjectIdentifier
+	13, // 20: flytebinary.insight.v1.SendTestResponse.results:type_name -> flytebinary.insight.v1.TestResult
+	1,  // 21: flytebinary.insight.v1.TestResult.kind:type_name -> flytebinary.insight.v1.DeliveryKind
+	2,  // 22: flytebinary.insight.v1.NotificationService.ListDeliveries:input_type -> flytebinary.insight.v1.ListDeliveriesRequest
+	5,  // 23: flytebinary.insight.v1.NotificationService.RetryDelivery:input_type -> flytebinary.insight.v1.RetryDeliveryRequest
+	7,  // 24: flytebinary.insight.v1.NotificationService.ListRules:input_type -> flytebinary.insight.v1.ListRulesRequest
+	11, // 25: flytebinary.insight.v1.NotificationService.SendTest:input_type -> flytebinary.insight.v1.SendTestRequest
+	3,  // 26: flytebinary.insight.v1.NotificationService.ListDeliveries:output_type -> flytebinary.insight.v1.ListDeliveriesResponse
+	6,  // 27: flytebinary.insight.v1.NotificationService.RetryDelivery:output_type -> flytebinary.insight.v1.RetryDeliveryResponse
+	8,  // 28: flytebinary.insight.v1.NotificationService.ListRules:output_type -> flytebinary.insight.v1.ListRulesResponse
+	12, // 29: flytebinary.insight.v1.NotificationService.SendTest:output_type -> flytebinary.insight.v1.SendTestResponse
+	26, // [26:30] is the sub-list for method output_type
+	22, // [22:26] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_insight_v1_notifications_proto_init() }
@@ -689,7 +1151,7 @@ func file_flytebinary_insight_v1_notifications_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_insight_v1_notifications_proto_rawDesc), len(file_flytebinary_insight_v1_notifications_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   5,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

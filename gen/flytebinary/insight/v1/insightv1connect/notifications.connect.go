@@ -39,6 +39,12 @@ const (
 	// NotificationServiceRetryDeliveryProcedure is the fully-qualified name of the
 	// NotificationService's RetryDelivery RPC.
 	NotificationServiceRetryDeliveryProcedure = "/flytebinary.insight.v1.NotificationService/RetryDelivery"
+	// NotificationServiceListRulesProcedure is the fully-qualified name of the NotificationService's
+	// ListRules RPC.
+	NotificationServiceListRulesProcedure = "/flytebinary.insight.v1.NotificationService/ListRules"
+	// NotificationServiceSendTestProcedure is the fully-qualified name of the NotificationService's
+	// SendTest RPC.
+	NotificationServiceSendTestProcedure = "/flytebinary.insight.v1.NotificationService/SendTest"
 )
 
 // NotificationServiceClient is a client for the flytebinary.insight.v1.NotificationService service.
@@ -47,6 +53,10 @@ type NotificationServiceClient interface {
 	ListDeliveries(context.Context, *v1.ListDeliveriesRequest) (*v1.ListDeliveriesResponse, error)
 	// RetryDelivery sends a delivery again that was given up, or now if it waits for its next try.
 	RetryDelivery(context.Context, *v1.RetryDeliveryRequest) (*v1.RetryDeliveryResponse, error)
+	// ListRules lists the rules of the configuration that apply in a project's domain, with what each sends where, and how that went last.
+	ListRules(context.Context, *v1.ListRulesRequest) (*v1.ListRulesResponse, error)
+	// SendTest sends a notification of a rule to its receivers at once, once, marked as a test, and says how each went.
+	SendTest(context.Context, *v1.SendTestRequest) (*v1.SendTestResponse, error)
 }
 
 // NewNotificationServiceClient constructs a client for the
@@ -73,6 +83,19 @@ func NewNotificationServiceClient(httpClient connect.HTTPClient, baseURL string,
 			connect.WithSchema(notificationServiceMethods.ByName("RetryDelivery")),
 			connect.WithClientOptions(opts...),
 		),
+		listRules: connect.NewClient[v1.ListRulesRequest, v1.ListRulesResponse](
+			httpClient,
+			baseURL+NotificationServiceListRulesProcedure,
+			connect.WithSchema(notificationServiceMethods.ByName("ListRules")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		sendTest: connect.NewClient[v1.SendTestRequest, v1.SendTestResponse](
+			httpClient,
+			baseURL+NotificationServiceSendTestProcedure,
+			connect.WithSchema(notificationServiceMethods.ByName("SendTest")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -80,6 +103,8 @@ func NewNotificationServiceClient(httpClient connect.HTTPClient, baseURL string,
 type notificationServiceClient struct {
 	listDeliveries *connect.Client[v1.ListDeliveriesRequest, v1.ListDeliveriesResponse]
 	retryDelivery  *connect.Client[v1.RetryDeliveryRequest, v1.RetryDeliveryResponse]
+	listRules      *connect.Client[v1.ListRulesRequest, v1.ListRulesResponse]
+	sendTest       *connect.Client[v1.SendTestRequest, v1.SendTestResponse]
 }
 
 // ListDeliveries calls flytebinary.insight.v1.NotificationService.ListDeliveries.
@@ -100,6 +125,24 @@ func (c *notificationServiceClient) RetryDelivery(ctx context.Context, req *v1.R
 	return nil, err
 }
 
+// ListRules calls flytebinary.insight.v1.NotificationService.ListRules.
+func (c *notificationServiceClient) ListRules(ctx context.Context, req *v1.ListRulesRequest) (*v1.ListRulesResponse, error) {
+	response, err := c.listRules.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// SendTest calls flytebinary.insight.v1.NotificationService.SendTest.
+func (c *notificationServiceClient) SendTest(ctx context.Context, req *v1.SendTestRequest) (*v1.SendTestResponse, error) {
+	response, err := c.sendTest.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // NotificationServiceHandler is an implementation of the flytebinary.insight.v1.NotificationService
 // service.
 type NotificationServiceHandler interface {
@@ -107,6 +150,10 @@ type NotificationServiceHandler interface {
 	ListDeliveries(context.Context, *v1.ListDeliveriesRequest) (*v1.ListDeliveriesResponse, error)
 	// RetryDelivery sends a delivery again that was given up, or now if it waits for its next try.
 	RetryDelivery(context.Context, *v1.RetryDeliveryRequest) (*v1.RetryDeliveryResponse, error)
+	// ListRules lists the rules of the configuration that apply in a project's domain, with what each sends where, and how that went last.
+	ListRules(context.Context, *v1.ListRulesRequest) (*v1.ListRulesResponse, error)
+	// SendTest sends a notification of a rule to its receivers at once, once, marked as a test, and says how each went.
+	SendTest(context.Context, *v1.SendTestRequest) (*v1.SendTestResponse, error)
 }
 
 // NewNotificationServiceHandler builds an HTTP handler from the service implementation. It returns
@@ -129,12 +176,29 @@ func NewNotificationServiceHandler(svc NotificationServiceHandler, opts ...conne
 		connect.WithSchema(notificationServiceMethods.ByName("RetryDelivery")),
 		connect.WithHandlerOptions(opts...),
 	)
+	notificationServiceListRulesHandler := connect.NewUnaryHandlerSimple(
+		NotificationServiceListRulesProcedure,
+		svc.ListRules,
+		connect.WithSchema(notificationServiceMethods.ByName("ListRules")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	notificationServiceSendTestHandler := connect.NewUnaryHandlerSimple(
+		NotificationServiceSendTestProcedure,
+		svc.SendTest,
+		connect.WithSchema(notificationServiceMethods.ByName("SendTest")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/flytebinary.insight.v1.NotificationService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case NotificationServiceListDeliveriesProcedure:
 			notificationServiceListDeliveriesHandler.ServeHTTP(w, r)
 		case NotificationServiceRetryDeliveryProcedure:
 			notificationServiceRetryDeliveryHandler.ServeHTTP(w, r)
+		case NotificationServiceListRulesProcedure:
+			notificationServiceListRulesHandler.ServeHTTP(w, r)
+		case NotificationServiceSendTestProcedure:
+			notificationServiceSendTestHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -150,4 +214,12 @@ func (UnimplementedNotificationServiceHandler) ListDeliveries(context.Context, *
 
 func (UnimplementedNotificationServiceHandler) RetryDelivery(context.Context, *v1.RetryDeliveryRequest) (*v1.RetryDeliveryResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.NotificationService.RetryDelivery is not implemented"))
+}
+
+func (UnimplementedNotificationServiceHandler) ListRules(context.Context, *v1.ListRulesRequest) (*v1.ListRulesResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.NotificationService.ListRules is not implemented"))
+}
+
+func (UnimplementedNotificationServiceHandler) SendTest(context.Context, *v1.SendTestRequest) (*v1.SendTestResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.NotificationService.SendTest is not implemented"))
 }

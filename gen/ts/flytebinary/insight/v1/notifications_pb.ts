@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/insight/v1/notifications.proto.
  */
 export const file_flytebinary_insight_v1_notifications: GenFile = /*@__PURE__*/
-  fileDesc("CipmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL25vdGlmaWNhdGlvbnMucHJvdG8SFmZseXRlYmluYXJ5Lmluc2lnaHQudjEi7AEKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBIxCgZydW5faWQYASABKAsyHy5mbHl0ZWlkbDIuY29tbW9uLlJ1bklkZW50aWZpZXJIABI5Cgpwcm9qZWN0X2lkGAIgASgLMiMuZmx5dGVpZGwyLmNvbW1vbi5Qcm9qZWN0SWRlbnRpZmllckgAEj4KBXN0YXRlGAMgASgOMiUuZmx5dGViaW5hcnkuaW5zaWdodC52MS5EZWxpdmVyeVN0YXRlQgi6SAWCAQIQARINCgVsaW1pdBgEIAEoDRINCgV0b2tlbhgFIAEoCUIHCgVzY29wZSJdChZMaXN0RGVsaXZlcmllc1Jlc3BvbnNlEjQKCmRlbGl2ZXJpZXMYASADKAsyIC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkRlbGl2ZXJ5Eg0KBXRva2VuGAIgASgJItkDCghEZWxpdmVyeRIKCgJpZBgBIAEoCRIvCgZydW5faWQYAiABKAsyHy5mbHl0ZWlkbDIuY29tbW9uLlJ1bklkZW50aWZpZXISDgoGYWN0aW9uGAMgASgJEiwKBXBoYXNlGAQgASgOMh0uZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25QaGFzZRIMCgRydWxlGAUgASgJEhwKFGRlbGl2ZXJ5X2NvbmZpZ19uYW1lGAYgASgJEjIKBGtpbmQYByABKA4yJC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkRlbGl2ZXJ5S2luZBIOCgZ0YXJnZXQYCCABKAkSNAoFc3RhdGUYCSABKA4yJS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkRlbGl2ZXJ5U3RhdGUSDQoFdHJpZXMYCiABKA0SEgoKbGFzdF9lcnJvchgLIAEoCRIuCgpjcmVhdGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgduZXh0X2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAibwoUUmV0cnlEZWxpdmVyeVJlcXVlc3QSNwoGcnVuX2lkGAEgASgLMh8uZmx5dGVpZGwyLmNvbW1vbi5SdW5JZGVudGlmaWVyQga6SAPIAQESHgoLZGVsaXZlcnlfaWQYAiABKAlCCbpIBnIEEAEYQCJLChVSZXRyeURlbGl2ZXJ5UmVzcG9uc2USMgoIZGVsaXZlcnkYASABKAsyIC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkRlbGl2ZXJ5KoIBCg1EZWxpdmVyeVN0YXRlEh4KGkRFTElWRVJZX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWREVMSVZFUllfU1RBVEVfUEVORElORxABEhwKGERFTElWRVJZX1NUQVRFX0RFTElWRVJFRBACEhcKE0RFTElWRVJZX1NUQVRFX0RFQUQQAyphCgxEZWxpdmVyeUtpbmQSHQoZREVMSVZFUllfS0lORF9VTlNQRUNJRklFRBAAEhkKFURFTElWRVJZX0tJTkRfV0VCSE9PSxABEhcKE0RFTElWRVJZX0tJTkRfRU1BSUwQAjL5AQoTTm90aWZpY2F0aW9uU2VydmljZRJ0Cg5MaXN0RGVsaXZlcmllcxItLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdERlbGl2ZXJpZXNSZXF1ZXN0Gi4uZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0RGVsaXZlcmllc1Jlc3BvbnNlIgOQAgESbAoNUmV0cnlEZWxpdmVyeRIsLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUmV0cnlEZWxpdmVyeVJlcXVlc3QaLS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlJldHJ5RGVsaXZlcnlSZXNwb25zZUJLWklnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2luc2lnaHQvdjE7aW5zaWdodHYxYgZwcm90bzM", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_flyteidl2_common_phase, file_google_protobuf_timestamp]);
+  fileDesc("CipmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL25vdGlmaWNhdGlvbnMucHJvdG8SFmZseXRlYmluYXJ5Lmluc2lnaHQudjEi7AEKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBIxCgZydW5faWQYASABKAsyHy5mbHl0ZWlkbDIuY29tbW9uLlJ1bklkZW50aWZpZXJIABI5Cgpwcm9qZWN0X2lkGAIgASgLMiMuZmx5dGVpZGwyLmNvbW1vbi5Qcm9qZWN0SWRlbnRpZmllckgAEj4KBXN0YXRlGAMgASgOMiUuZmx5dGViaW5hcnkuaW5zaWdodC52MS5EZWxpdmVyeVN0YXRlQgi6SAWCAQIQARINCgVsaW1pdBgEIAEoDRINCgV0b2tlbhgFIAEoCUIHCgVzY29wZSJdChZMaXN0RGVsaXZlcmllc1Jlc3BvbnNlEjQKCmRlbGl2ZXJpZXMYASADKAsyIC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkRlbGl2ZXJ5Eg0KBXRva2VuGAIgASgJItkDCghEZWxpdmVyeRIKCgJpZBgBIAEoCRIvCgZydW5faWQYAiABKAsyHy5mbHl0ZWlkbDIuY29tbW9uLlJ1bklkZW50aWZpZXISDgoGYWN0aW9uGAMgASgJEiwKBXBoYXNlGAQgASgOMh0uZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25QaGFzZRIMCgRydWxlGAUgASgJEhwKFGRlbGl2ZXJ5X2NvbmZpZ19uYW1lGAYgASgJEjIKBGtpbmQYByABKA4yJC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkRlbGl2ZXJ5S2luZBIOCgZ0YXJnZXQYCCABKAkSNAoFc3RhdGUYCSABKA4yJS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkRlbGl2ZXJ5U3RhdGUSDQoFdHJpZXMYCiABKA0SEgoKbGFzdF9lcnJvchgLIAEoCRIuCgpjcmVhdGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgduZXh0X2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAibwoUUmV0cnlEZWxpdmVyeVJlcXVlc3QSNwoGcnVuX2lkGAEgASgLMh8uZmx5dGVpZGwyLmNvbW1vbi5SdW5JZGVudGlmaWVyQga6SAPIAQESHgoLZGVsaXZlcnlfaWQYAiABKAlCCbpIBnIEEAEYQCJLChVSZXRyeURlbGl2ZXJ5UmVzcG9uc2USMgoIZGVsaXZlcnkYASABKAsyIC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkRlbGl2ZXJ5IlMKEExpc3RSdWxlc1JlcXVlc3QSPwoKcHJvamVjdF9pZBgBIAEoCzIjLmZseXRlaWRsMi5jb21tb24uUHJvamVjdElkZW50aWZpZXJCBrpIA8gBASJMChFMaXN0UnVsZXNSZXNwb25zZRI3CgVydWxlcxgBIAMoCzIoLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTm90aWZpY2F0aW9uUnVsZSKcAQoQTm90aWZpY2F0aW9uUnVsZRIMCgRuYW1lGAEgASgJEi0KBnBoYXNlcxgCIAMoDjIdLmZseXRlaWRsMi5jb21tb24uQWN0aW9uUGhhc2USEgoKZXZlcnl3aGVyZRgDIAEoCBI3CglyZWNlaXZlcnMYBCADKAsyJC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlJ1bGVSZWNlaXZlciKhAQoMUnVsZVJlY2VpdmVyEhwKFGRlbGl2ZXJ5X2NvbmZpZ19uYW1lGAEgASgJEjIKBGtpbmQYAiABKA4yJC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkRlbGl2ZXJ5S2luZBIPCgd0YXJnZXRzGAMgAygJEi4KBGxhc3QYBCABKAsyIC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkRlbGl2ZXJ5ImsKD1NlbmRUZXN0UmVxdWVzdBI/Cgpwcm9qZWN0X2lkGAEgASgLMiMuZmx5dGVpZGwyLmNvbW1vbi5Qcm9qZWN0SWRlbnRpZmllckIGukgDyAEBEhcKBHJ1bGUYAiABKAlCCbpIBnIEEAEYZCJHChBTZW5kVGVzdFJlc3BvbnNlEjMKB3Jlc3VsdHMYASADKAsyIi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlRlc3RSZXN1bHQifQoKVGVzdFJlc3VsdBIcChRkZWxpdmVyeV9jb25maWdfbmFtZRgBIAEoCRIyCgRraW5kGAIgASgOMiQuZmx5dGViaW5hcnkuaW5zaWdodC52MS5EZWxpdmVyeUtpbmQSDgoGdGFyZ2V0GAMgASgJEg0KBWVycm9yGAQgASgJKoIBCg1EZWxpdmVyeVN0YXRlEh4KGkRFTElWRVJZX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWREVMSVZFUllfU1RBVEVfUEVORElORxABEhwKGERFTElWRVJZX1NUQVRFX0RFTElWRVJFRBACEhcKE0RFTElWRVJZX1NUQVRFX0RFQUQQAyphCgxEZWxpdmVyeUtpbmQSHQoZREVMSVZFUllfS0lORF9VTlNQRUNJRklFRBAAEhkKFURFTElWRVJZX0tJTkRfV0VCSE9PSxABEhcKE0RFTElWRVJZX0tJTkRfRU1BSUwQAjK/AwoTTm90aWZpY2F0aW9uU2VydmljZRJ0Cg5MaXN0RGVsaXZlcmllcxItLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdERlbGl2ZXJpZXNSZXF1ZXN0Gi4uZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0RGVsaXZlcmllc1Jlc3BvbnNlIgOQAgESbAoNUmV0cnlEZWxpdmVyeRIsLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUmV0cnlEZWxpdmVyeVJlcXVlc3QaLS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlJldHJ5RGVsaXZlcnlSZXNwb25zZRJlCglMaXN0UnVsZXMSKC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RSdWxlc1JlcXVlc3QaKS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RSdWxlc1Jlc3BvbnNlIgOQAgESXQoIU2VuZFRlc3QSJy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlNlbmRUZXN0UmVxdWVzdBooLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuU2VuZFRlc3RSZXNwb25zZUJLWklnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2luc2lnaHQvdjE7aW5zaWdodHYxYgZwcm90bzM", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_flyteidl2_common_phase, file_google_protobuf_timestamp]);
 
 /**
  * ListDeliveriesRequest says which deliveries to list.
@@ -267,6 +267,221 @@ export const RetryDeliveryResponseSchema: GenMessage<RetryDeliveryResponse> = /*
   messageDesc(file_flytebinary_insight_v1_notifications, 4);
 
 /**
+ * ListRulesRequest says where.
+ *
+ * @generated from message flytebinary.insight.v1.ListRulesRequest
+ */
+export type ListRulesRequest = Message<"flytebinary.insight.v1.ListRulesRequest"> & {
+  /**
+   * The project and domain.
+   *
+   * @generated from field: flyteidl2.common.ProjectIdentifier project_id = 1;
+   */
+  projectId?: ProjectIdentifier | undefined;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.ListRulesRequest.
+ * Use `create(ListRulesRequestSchema)` to create a new message.
+ */
+export const ListRulesRequestSchema: GenMessage<ListRulesRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_notifications, 5);
+
+/**
+ * ListRulesResponse has rules.
+ *
+ * @generated from message flytebinary.insight.v1.ListRulesResponse
+ */
+export type ListRulesResponse = Message<"flytebinary.insight.v1.ListRulesResponse"> & {
+  /**
+   * In the order of the configuration.
+   *
+   * @generated from field: repeated flytebinary.insight.v1.NotificationRule rules = 1;
+   */
+  rules: NotificationRule[];
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.ListRulesResponse.
+ * Use `create(ListRulesResponseSchema)` to create a new message.
+ */
+export const ListRulesResponseSchema: GenMessage<ListRulesResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_notifications, 6);
+
+/**
+ * NotificationRule is a rule of the configuration.
+ *
+ * @generated from message flytebinary.insight.v1.NotificationRule
+ */
+export type NotificationRule = Message<"flytebinary.insight.v1.NotificationRule"> & {
+  /**
+   * Its name.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The phases that it reports.
+   *
+   * @generated from field: repeated flyteidl2.common.ActionPhase phases = 2;
+   */
+  phases: ActionPhase[];
+
+  /**
+   * Whether it applies to all runs, or only to those that ask for it.
+   *
+   * @generated from field: bool everywhere = 3;
+   */
+  everywhere: boolean;
+
+  /**
+   * Where it sends.
+   *
+   * @generated from field: repeated flytebinary.insight.v1.RuleReceiver receivers = 4;
+   */
+  receivers: RuleReceiver[];
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.NotificationRule.
+ * Use `create(NotificationRuleSchema)` to create a new message.
+ */
+export const NotificationRuleSchema: GenMessage<NotificationRule> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_notifications, 7);
+
+/**
+ * RuleReceiver is a delivery of the configuration that a rule uses.
+ *
+ * @generated from message flytebinary.insight.v1.RuleReceiver
+ */
+export type RuleReceiver = Message<"flytebinary.insight.v1.RuleReceiver"> & {
+  /**
+   * The name of the delivery.
+   *
+   * @generated from field: string delivery_config_name = 1;
+   */
+  deliveryConfigName: string;
+
+  /**
+   * How it is made.
+   *
+   * @generated from field: flytebinary.insight.v1.DeliveryKind kind = 2;
+   */
+  kind: DeliveryKind;
+
+  /**
+   * The host, or the addresses; without what could be secret.
+   *
+   * @generated from field: repeated string targets = 3;
+   */
+  targets: string[];
+
+  /**
+   * The latest delivery that this rule caused in the project's domain and that is still kept; unset if there is none.
+   *
+   * @generated from field: flytebinary.insight.v1.Delivery last = 4;
+   */
+  last?: Delivery | undefined;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.RuleReceiver.
+ * Use `create(RuleReceiverSchema)` to create a new message.
+ */
+export const RuleReceiverSchema: GenMessage<RuleReceiver> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_notifications, 8);
+
+/**
+ * SendTestRequest names a rule.
+ *
+ * @generated from message flytebinary.insight.v1.SendTestRequest
+ */
+export type SendTestRequest = Message<"flytebinary.insight.v1.SendTestRequest"> & {
+  /**
+   * The project and domain, in which the rule must apply.
+   *
+   * @generated from field: flyteidl2.common.ProjectIdentifier project_id = 1;
+   */
+  projectId?: ProjectIdentifier | undefined;
+
+  /**
+   * The name of the rule.
+   *
+   * @generated from field: string rule = 2;
+   */
+  rule: string;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.SendTestRequest.
+ * Use `create(SendTestRequestSchema)` to create a new message.
+ */
+export const SendTestRequestSchema: GenMessage<SendTestRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_notifications, 9);
+
+/**
+ * SendTestResponse has a result for each receiver.
+ *
+ * @generated from message flytebinary.insight.v1.SendTestResponse
+ */
+export type SendTestResponse = Message<"flytebinary.insight.v1.SendTestResponse"> & {
+  /**
+   * @generated from field: repeated flytebinary.insight.v1.TestResult results = 1;
+   */
+  results: TestResult[];
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.SendTestResponse.
+ * Use `create(SendTestResponseSchema)` to create a new message.
+ */
+export const SendTestResponseSchema: GenMessage<SendTestResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_notifications, 10);
+
+/**
+ * TestResult is how a test went.
+ *
+ * @generated from message flytebinary.insight.v1.TestResult
+ */
+export type TestResult = Message<"flytebinary.insight.v1.TestResult"> & {
+  /**
+   * The name of the delivery.
+   *
+   * @generated from field: string delivery_config_name = 1;
+   */
+  deliveryConfigName: string;
+
+  /**
+   * How it was made.
+   *
+   * @generated from field: flytebinary.insight.v1.DeliveryKind kind = 2;
+   */
+  kind: DeliveryKind;
+
+  /**
+   * The host or the address.
+   *
+   * @generated from field: string target = 3;
+   */
+  target: string;
+
+  /**
+   * Why the receiver did not take it; empty if it took it.
+   *
+   * @generated from field: string error = 4;
+   */
+  error: string;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.TestResult.
+ * Use `create(TestResultSchema)` to create a new message.
+ */
+export const TestResultSchema: GenMessage<TestResult> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_notifications, 11);
+
+/**
  * Where a delivery stands.
  *
  * @generated from enum flytebinary.insight.v1.DeliveryState
@@ -366,6 +581,26 @@ export const NotificationService: GenService<{
     methodKind: "unary";
     input: typeof RetryDeliveryRequestSchema;
     output: typeof RetryDeliveryResponseSchema;
+  },
+  /**
+   * ListRules lists the rules of the configuration that apply in a project's domain, with what each sends where, and how that went last.
+   *
+   * @generated from rpc flytebinary.insight.v1.NotificationService.ListRules
+   */
+  listRules: {
+    methodKind: "unary";
+    input: typeof ListRulesRequestSchema;
+    output: typeof ListRulesResponseSchema;
+  },
+  /**
+   * SendTest sends a notification of a rule to its receivers at once, once, marked as a test, and says how each went.
+   *
+   * @generated from rpc flytebinary.insight.v1.NotificationService.SendTest
+   */
+  sendTest: {
+    methodKind: "unary";
+    input: typeof SendTestRequestSchema;
+    output: typeof SendTestResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_flytebinary_insight_v1_notifications, 0);
