@@ -39,7 +39,7 @@ export function NotificationsPage() {
           ))}
           {place && (
             <Link to="/domain/$domain/project/$project/notification-rules" params={place} className={buttonClass("plain", true)}>
-              {t("Rules of {project} / {domain}", place)}
+              {t("Rules of {project} / {domain}", { project: place.project, domain: place.domain })}
             </Link>
           )}
         </nav>

@@ -10,6 +10,7 @@ import { Phase } from "@/design/phase";
 import { Note } from "@/design/table";
 import { When } from "@/design/time";
 import { useDenied } from "@/entities/access/use-denied";
+import { t } from "@/texts/texts";
 import { receiverOf, stateLabel } from "./words";
 import css from "./notifications.module.css";
 
@@ -20,16 +21,17 @@ const every = 10_000;
 export function RulesPage() {
   const { project = "", domain = "" } = useParams({ strict: false });
   const answer = useQuery(NotificationService.method.listRules, { projectId: { name: project, domain } }, { refetchInterval: every });
-  useTitle("Notification rules", `${project} / ${domain}`);
+  useTitle(t("Notification rules"), `${project} / ${domain}`);
   return (
     <ListPage
-      title="Notification rules"
-      what="notification rules"
-      label="Notification rules"
+      title={t("Notification rules")}
+      what={t("notification rules")}
+      more={t("More")}
+      label={t("Notification rules")}
       head={
-        <nav className={css["filter"]} aria-label="Notifications">
+        <nav className={css["filter"]} aria-label={t("Notifications")}>
           <Link to="/notifications" className={buttonClass("plain", true)}>
-            Deliveries
+            {t("Deliveries")}
           </Link>
         </nav>
       }
@@ -38,25 +40,27 @@ export function RulesPage() {
       keyOf={({ name }) => name}
       attributesOf={({ name }) => ({ "data-testid": "rule", "data-name": name })}
       empty={
-        <Empty title={`No notification rules for ${project} / ${domain}`}>
+        <Empty title={t("No notification rules for {project} / {domain}", { project, domain })}>
           <p>
-            Rules are in the server&apos;s configuration, in <code>notifications.rules</code>. A run can also bring its own; those are on the page of the run.
+            {t("Rules are in the server's configuration, in {code}. A run can also bring its own; those are on the page of the run.", {
+              code: <code>notifications.rules</code>,
+            })}
           </p>
         </Empty>
       }
       columns={[
         {
-          label: "Rule",
+          label: t("Rule"),
           wrap: true,
           cell: ({ name, everywhere }) => (
             <>
               {name}
-              <Note>{everywhere ? "All runs" : "Runs that ask for it"}</Note>
+              <Note>{everywhere ? t("All runs") : t("Runs that ask for it")}</Note>
             </>
           ),
         },
         {
-          label: "Reports",
+          label: t("Reported phases"),
           wrap: true,
           cell: ({ phases }) => (
             <span className={css["phases"]}>
@@ -67,11 +71,11 @@ export function RulesPage() {
           ),
         },
         {
-          label: "Sends to, and how that went last",
+          label: t("Receivers and their last delivery"),
           wrap: true,
           cell: ({ receivers }) => receivers.map((receiver) => <Receiver key={receiver.deliveryConfigName} receiver={receiver} />),
         },
-        { label: "Test", hideLabel: true, wrap: true, cell: (rule) => <Test rule={rule} project={project} domain={domain} /> },
+        { label: t("Test"), hideLabel: true, wrap: true, cell: (rule) => <Test rule={rule} project={project} domain={domain} /> },
       ]}
     />
   );
@@ -81,26 +85,28 @@ function Receiver({ receiver: { deliveryConfigName, kind, targets, last } }: { r
   return (
     <div className={css["receiver"]}>
       {receiverOf({ kind, target: targets.join(", "), deliveryConfigName, rule: "" })}
-      <Note>{last ? <Last last={last} /> : "Has not fired here, or longer ago than deliveries are kept."}</Note>
+      <Note>{last ? <Last last={last} /> : t("Has not fired here, or longer ago than deliveries are kept.")}</Note>
     </div>
   );
 }
 
 function Last({ last: { state, runId, createdAt, lastError } }: { readonly last: Delivery }) {
+  const when = <When at={dateOf(createdAt)} relative />;
   return (
     <>
       <span className={css["state"]} data-state={DeliveryState[state]}>
         {stateLabel(state)}
       </span>{" "}
-      <When at={dateOf(createdAt)} relative />
-      {runId && (
-        <>
-          {" for "}
-          <Link to="/domain/$domain/project/$project/runs/$run" params={{ project: runId.project, domain: runId.domain, run: runId.name }}>
-            {runId.name}
-          </Link>
-        </>
-      )}
+      {runId
+        ? t("{when} for {run}", {
+            when,
+            run: (
+              <Link to="/domain/$domain/project/$project/runs/$run" params={{ project: runId.project, domain: runId.domain, run: runId.name }}>
+                {runId.name}
+              </Link>
+            ),
+          })
+        : when}
       {lastError && `: ${lastError}`}
     </>
   );
@@ -119,7 +125,7 @@ function Test({ rule, project, domain }: TestProps) {
   return (
     <div className={css["test"]}>
       <Button small denied={denied} disabled={test.isPending} onClick={() => test.mutate({ projectId: { name: project, domain }, rule: rule.name })}>
-        {test.isPending ? "Sending …" : "Send a test"}
+        {test.isPending ? t("Sending …") : t("Send a test")}
       </Button>
       <div role="status">
         {test.data?.results.map((result, at) => <Result key={at} result={result} />)}
@@ -131,10 +137,14 @@ function Test({ rule, project, domain }: TestProps) {
 
 const Result = ({ result: { deliveryConfigName, kind, target, error } }: { readonly result: TestResult }) => (
   <Note>
-    <span className={css["state"]} data-state={error === "" ? "DELIVERED" : "DEAD"}>
-      {error === "" ? "Delivered" : "Not delivered"}
-    </span>{" "}
-    to {receiverOf({ kind, target, deliveryConfigName, rule: "" })}
+    {t("{outcome} to {receiver}", {
+      outcome: (
+        <span className={css["state"]} data-state={error === "" ? "DELIVERED" : "DEAD"}>
+          {error === "" ? t("Delivered") : t("Not delivered")}
+        </span>
+      ),
+      receiver: receiverOf({ kind, target, deliveryConfigName, rule: "" }),
+    })}
     {error !== "" && `: ${error}`}
   </Note>
 );
