@@ -45,6 +45,7 @@ const triggers = create(ListTriggersResponseSchema, {
       id: { name: id, revision: 1n },
       active: true,
       status: { deployedAt: { seconds: 1n } },
+      // eslint-disable-next-line @typescript-eslint/no-deprecated -- another case of the oneof is deprecated, not cron
       automationSpec: { type: TriggerAutomationSpecType.TYPE_SCHEDULE, automation: { case: "schedule", value: { expression: { case: "cron", value: { expression: "0 9 * * 1", timezone: "UTC" } } } } },
     },
     { id: { name: { ...id, name: "by-hand" }, revision: 1n }, active: false, automationSpec: { type: TriggerAutomationSpecType.TYPE_NONE }, status: { deployedAt: { seconds: 1n } } },
