@@ -180,7 +180,10 @@ var samples = map[string]sample{
 	saved + "ShareView":        {body: `{"projectId": {"name": "mine", "domain": "development"}, "view": {"name": "NAME"}}`},
 	saved + "DeleteSharedView": {given: []string{saved + "ShareView"}, body: `{"projectId": {"name": "mine", "domain": "development"}, "name": "NAME"}`},
 
-	"/flytebinary.insight.v1.NotificationService/SendTest": {body: `{"projectId": $PLACE, "rule": "sample"}`},
+	"/flytebinary.insight.v1.NotificationService/SendTest": {
+		row:  `DELETE FROM notification_deliveries`, // what was sent again before is tried at any time
+		body: `{"projectId": $PLACE, "rule": "sample"}`,
+	},
 	"/flytebinary.insight.v1.NotificationService/RetryDelivery": {
 		row: `INSERT INTO notification_deliveries (key, source, part, run_id, project, domain, run_name, action, phase, kind, lane, data, state, next_at, created_at, ended_at)
 			VALUES ('NAME', -1, 1, 1, 'mine', 'development', 'first', 'a0', 5, 1, 'lane', '{}', 3, now(), now(), now())`,

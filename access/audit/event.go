@@ -31,7 +31,7 @@ const (
 var outside = map[string]string{
 	"/flytebinary.insight.v1.CacheInsightService/EvictCacheEntries": "entries of the cache service, which has a database connection of its own",
 
-	"/flytebinary.insight.v1.NotificationService/SendTest":          "what receivers of notifications get",
+	"/flytebinary.insight.v1.NotificationService/SendTest": "what receivers of notifications get",
 
 	"/flyteidl2.secret.SecretService/CreateSecret":       inSecretStore,
 	"/flyteidl2.secret.SecretService/DeleteSecret":       inSecretStore,
