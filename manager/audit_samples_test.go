@@ -146,7 +146,7 @@ var samples = map[string]sample{
 		given: []string{started + "CreateRun", children + "Enqueue"},
 		body:  `{"actionId": $CHILD, "parentActionName": "a0", "payload": {"intValue": "1"}}`,
 	},
-	asked + "AssignCondition": {given: []string{started + "CreateRun", children + "Enqueue"}, body: `{"actionId": $CHILD}`},
+	asked + "AssignCondition": {given: []string{started + "CreateRun", children + "Enqueue"}, body: `{"actionId": $CHILD, "subject": "root"}`},
 	asked + "AnswerCondition": {
 		given: []string{started + "CreateRun", children + "Enqueue"},
 		body:  `{"actionId": $CHILD, "payload": {"intValue": "1"}, "comment": "fine"}`,
