@@ -30,6 +30,10 @@ type KubeRay struct {
 	working    sync.WaitGroup
 }
 
+// kuberayConcurrency is how many objects of a kind KubeRay acts for at a time. By default it is one, so on a busy machine KubeRay looks at
+// some of many jobs that end at once more than 30 s later, and gives those up.
+const kuberayConcurrency = "16"
+
 // StartKubeRay starts the operator that is in the folder `operators` next to kube-apiserver.
 func (s *Stack) StartKubeRay(ctx context.Context) (k *KubeRay, err error) {
 	program, err := ApiserverProgram(s.programs)
@@ -71,7 +75,7 @@ func (s *Stack) StartKubeRay(ctx context.Context) (k *KubeRay, err error) {
 	env := []string{
 		"KUBECONFIG=" + s.Cluster.kubeconfig, "POD_NAMESPACE=default", "ENABLE_PROBES_INJECTION=false", "ENABLE_INIT_CONTAINER_INJECTION=false",
 	}
-	k.operator, err = Spawn(s.Dir, "kuberay", filepath.Join(built, "kuberay"), env)
+	k.operator, err = Spawn(s.Dir, "kuberay", filepath.Join(built, "kuberay"), env, "--reconcile-concurrency="+kuberayConcurrency)
 	return k, err
 }
 

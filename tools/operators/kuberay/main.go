@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net"
 	"net/http"
@@ -30,14 +31,16 @@ import (
 )
 
 func main() {
+	concurrency := flag.Int("reconcile-concurrency", configapi.DefaultReconcileConcurrency, "as of KubeRay")
+	flag.Parse()
 	ctrl.SetLogger(zap.New())
-	if err := run(ctrl.SetupSignalHandler()); err != nil {
+	if err := run(ctrl.SetupSignalHandler(), *concurrency); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context) error {
+func run(ctx context.Context, concurrency int) error {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(rayv1.AddToScheme(scheme))
@@ -45,6 +48,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	cluster.QPS, cluster.Burst = float32(configapi.DefaultQPS), configapi.DefaultBurst
 	mgr, err := ctrl.NewManager(cluster, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
 	if err != nil {
 		return err
@@ -55,11 +59,11 @@ func run(ctx context.Context) error {
 		return err
 	}
 	clusters := ray.NewReconciler(ctx, mgr, ray.RayClusterReconcilerOptions{BatchSchedulerManager: schedulers})
-	if err := clusters.SetupWithManager(mgr, 1); err != nil {
+	if err := clusters.SetupWithManager(mgr, concurrency); err != nil {
 		return err
 	}
 	jobs := ray.NewRayJobReconciler(ctx, mgr, ray.RayJobReconcilerOptions{BatchSchedulerManager: schedulers}, provider{config})
-	if err := jobs.SetupWithManager(mgr, 1); err != nil {
+	if err := jobs.SetupWithManager(mgr, concurrency); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
