@@ -1,6 +1,7 @@
 package manager_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -154,8 +155,11 @@ func TestAConditionIsAssigned(t *testing.T) {
 		}
 		return found
 	}
-	require.Eventually(t, func() bool { return len(recorded()) > 0 && recorded()[0] != "" }, 10*time.Second, 20*time.Millisecond)
-	require.Contains(t, recorded(), "grace /flytebinary.insight.v1.ConditionService/AnswerCondition succeeded")
-	require.Contains(t, recorded(), "ada /flytebinary.insight.v1.ConditionService/AssignCondition succeeded")
-	require.Contains(t, recorded(), "vera /flytebinary.insight.v1.ConditionService/AssignCondition refused")
+	for _, record := range []string{
+		"grace /flytebinary.insight.v1.ConditionService/AnswerCondition succeeded",
+		"ada /flytebinary.insight.v1.ConditionService/AssignCondition succeeded",
+		"vera /flytebinary.insight.v1.ConditionService/AssignCondition refused",
+	} {
+		require.Eventually(t, func() bool { return slices.Contains(recorded(), record) }, 10*time.Second, 20*time.Millisecond, record)
+	}
 }

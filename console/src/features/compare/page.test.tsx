@@ -30,9 +30,10 @@ const server = vi.hoisted(() => ({ watched: [] as string[], data: [] as string[]
 vi.mock("@/entities/run/use-run", () => ({
   useRunDetails: (run: { readonly name: string; readonly tracked?: boolean }) => {
     server.watched.push(`${run.tracked ? "tracked " : ""}${run.name}`);
-    return { state: create(RunDetailsSchema), problem: undefined };
+    return { state: details, problem: undefined }; // the same in each rendering, as of a stream that says nothing new
   },
 }));
+const details = create(RunDetailsSchema);
 vi.mock("./timings", () => ({ Timings: () => null }));
 
 const run = (name: string, minute: number, source: RunSource) =>
