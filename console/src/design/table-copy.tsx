@@ -1,6 +1,6 @@
 import { Copy } from "lucide-react";
 import type { RefObject } from "react";
-import { t } from "@/texts/texts";
+import { t, tn } from "@/texts/texts";
 import { Button } from "./button";
 import { Menu, MenuItem } from "./menu";
 import { asCsv, asJson, asMarkdown, textOf, type TableText } from "./table-text";
@@ -13,7 +13,7 @@ export function CopyTable({ label, table }: { readonly label: string; readonly t
     if (table.current === null) return;
     const text = textOf(table.current);
     void navigator.clipboard.writeText(write(text)).then(
-      () => notify("good", t("Copied {rows} {value} as {what}", { rows: String(text.rows.length), value: text.rows.length === 1 ? "row" : "rows", what })),
+      () => notify("good", tn(text.rows.length, "Copied {n} row as {what}", "Copied {n} rows as {what}", { what })),
       () => notify("danger", t("The browser did not allow the copy")),
     );
   };

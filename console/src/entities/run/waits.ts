@@ -42,7 +42,7 @@ export function waitWords({ wait, holders, actions }: Pick<RunWait, "wait" | "ho
     case WaitCause.RUN_CONCURRENCY:
       return t("Waiting for the limit of the run");
     case WaitCause.PLACEMENT:
-      return t("Waiting for a cluster{value}", { value: wait.resource === "" ? "" : ` ${t("with free {resource}", { resource: wait.resource })}` });
+      return wait.resource === "" ? t("Waiting for a cluster") : t("Waiting for a cluster with free {resource}", { resource: wait.resource });
     case WaitCause.CLUSTER:
       return ofImage(wait) ? t("Waiting for its image") : t("Waiting for the cluster");
     case WaitCause.WORKER_SLOTS:

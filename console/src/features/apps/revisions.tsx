@@ -154,7 +154,7 @@ function RollBack({
       wide
       onClose={onClose}
       title={t("Roll back to revision {number}", { number })}
-      description={t("Redeploys this spec as a new revision. {value} until it is ready.", { value: serving === undefined ? t("No revision serves") : t("Revision {serving} keeps serving", { serving }) })}
+      description={serving === undefined ? t("Redeploys this spec as a new revision. No revision serves until it is ready.") : t("Redeploys this spec as a new revision. Revision {serving} keeps serving until it is ready.", { serving })}
     >
       <Diff
         label={t("Changes from revision {revision} to revision {number}", { revision: String(from.revision), number })}

@@ -15,6 +15,13 @@ export interface WhyLongerProps {
   readonly marks: readonly [string, string];
 }
 
+/** Which of two runs took longer, and by how many milliseconds. */
+function difference(a: string, b: string, by: number): string {
+  if (Math.abs(by) < 1) return t("{a} and {b} took equally long", { a, b });
+  const time = duration(Math.abs(by));
+  return by > 0 ? t("{b} took {time} longer than {a}", { b, time, a }) : t("{b} took {time} less than {a}", { b, time, a });
+}
+
 /** Why one of two runs took longer, from their critical paths. */
 export function WhyLonger({ left, right, versions, marks: [a, b] }: WhyLongerProps) {
   // eslint-disable-next-line react-hooks/exhaustive-deps -- the models change in place; their versions say when
@@ -23,7 +30,7 @@ export function WhyLonger({ left, right, versions, marks: [a, b] }: WhyLongerPro
   return (
     <div data-testid="why-longer" className={css["section"]}>
       <p>
-        {t("{value}: {a} and {b}. On the critical paths:", { value: Math.abs(by) < 1 ? t("{a} and {b} took equally long", { a, b }) : t("{b} took {abs} {value} than {a}", { b, abs: duration(Math.abs(by)), value: by > 0 ? "longer" : "less", a }), a: duration(reasons.a), b: duration(reasons.b) })}
+        {t("{difference}: {a} and {b}. On the critical paths:", { difference: difference(a, b, by), a: duration(reasons.a), b: duration(reasons.b) })}
       </p>
       {reasons.causes.length === 0 && <p className={css["muted"]}>{t("No task differs.")}</p>}
       <ul className={css["causes"]}>

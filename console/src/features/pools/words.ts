@@ -27,12 +27,14 @@ export function workersWords({ workers }: Pick<Pool, "workers">): string {
 
 /** What the policy allows, such as "1 to 2 workers with 3 slots each". */
 export function policyWords({ minReplicas: least, maxReplicas: most, concurrency }: Pick<Pool, "minReplicas" | "maxReplicas" | "concurrency">): string {
-  return t("{value}{workers} with {slots} each", { value: least === most ? "" : `${t("{least} to", { least: count(least) })} `, workers: tn(most, "{n} worker", "{n} workers"), slots: tn(concurrency, "{n} slot", "{n} slots") });
+  return least === most
+    ? t("{workers} with {slots} each", { workers: tn(most, "{n} worker", "{n} workers"), slots: tn(concurrency, "{n} slot", "{n} slots") })
+    : t("{least} to {workers} with {slots} each", { least: count(least), workers: tn(most, "{n} worker", "{n} workers"), slots: tn(concurrency, "{n} slot", "{n} slots") });
 }
 
 /** The share of attempts that began in a worker which was up already; undefined without attempts. */
 export function warmWords({ attempts, warmHits }: Pick<Pool, "attempts" | "warmHits">): string | undefined {
-  return attempts === 0n ? undefined : `${count(warmHits)} of ${count(attempts)} (${Math.round((Number(warmHits) / Number(attempts)) * 100)}%)`;
+  return attempts === 0n ? undefined : t("{hits} of {attempts} ({share}%)", { hits: count(warmHits), attempts: count(attempts), share: Math.round((Number(warmHits) / Number(attempts)) * 100) });
 }
 
 /** How many attempts had to load their code themselves, and why the latest had to; undefined if none had to. */

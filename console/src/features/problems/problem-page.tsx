@@ -11,7 +11,7 @@ import { When } from "@/design/time";
 import { FailingInputs } from "@/features/action/summary/inputs";
 import { Traceback } from "@/features/action/summary/traceback";
 import page from "@/design/page.module.css";
-import { t } from "@/texts/texts";
+import { t, tn } from "@/texts/texts";
 
 /** A problem: its latest traceback with the inputs, and the failures. */
 export function ProblemPage() {
@@ -89,7 +89,7 @@ function Found({ place, answer, problem }: { readonly place: Place; readonly ans
 function facts(place: Place, { lastSuccess }: GetProblemResponse, problem: Problem) {
   const success = lastSuccess?.runId?.name;
   return [
-    [t("Failures"), t("{failures} in {runs} {value}", { failures: count(problem.failures), runs: count(problem.runs), value: problem.runs === 1n ? "run" : "runs" })],
+    [t("Failures"), tn(Number(problem.runs), "{failures} in {n} run", "{failures} in {n} runs", { failures: count(problem.failures) })],
     [t("First seen"), <When key="first" at={dateOf(problem.firstSeen)} />],
     [t("Last seen"), <When key="last" at={dateOf(problem.lastSeen)} />],
     [t("Where"), problem.file === "" ? t("No traceback in the log") : <code key="where">{`${problem.file}:${problem.function}`}</code>],

@@ -181,7 +181,7 @@ function wordsOf(bucket: Bucket): string {
   const rate = failureRate(bucket);
   return [
     t("{succeeded} succeeded", { succeeded: bucket.succeeded }),
-    t("{failed} failed{value}", { failed: bucket.failed, value: rate !== undefined && bucket.failed > 0 ? ` (${percent(rate)})` : "" }),
+    rate !== undefined && bucket.failed > 0 ? t("{failed} failed ({rate})", { failed: bucket.failed, rate: percent(rate) }) : t("{failed} failed", { failed: bucket.failed }),
     bucket.aborted > 0 && t("{aborted} aborted", { aborted: bucket.aborted }),
     bucket.cached > 0 && t("{cached} cached", { cached: bucket.cached }),
     bucket.p50 !== undefined && t("median {p50}", { p50: duration(bucket.p50) }),

@@ -9,7 +9,7 @@ import { dateOf, duration, moment } from "@/design/format";
 import { Empty, Loading, Notice, ProblemNotice } from "@/design/notice";
 import { lookOf } from "@/design/phases";
 import page from "@/design/page.module.css";
-import { t } from "@/texts/texts";
+import { t, tn } from "@/texts/texts";
 import css from "./pipeline.module.css";
 
 /** The tasks of a pipeline in its latest runs: a column for each run, a row for each task. */
@@ -30,7 +30,11 @@ export function Pipeline({ place, task }: { readonly place: Place; readonly task
       {runs.length > 0 && (
         <>
           <p className={page["muted"]}>
-            {t("The latest {value}, the newest on the right. A number is how many of several actions succeeded.", { value: runs.length === 1 ? t("run") : t("{runs} runs", { runs: String(runs.length) }) })}
+            {tn(
+              runs.length,
+              "The latest run. A number is how many of several actions succeeded.",
+              "The latest {n} runs, the newest on the right. A number is how many of several actions succeeded.",
+            )}
           </p>
           {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable region must be reachable by keyboard */}
           <div className={css["scroll"]} role="region" aria-label={t("Tasks by run")} tabIndex={0}>

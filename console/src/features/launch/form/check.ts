@@ -36,7 +36,7 @@ function sentence({ keyword, error }: OutputUnit): string {
   const name = /"([^"]*)"/.exec(error)?.[1];
   switch (keyword) {
     case "required":
-      return t("Property {value}is missing.", { value: name === undefined ? "" : `"${name}" ` });
+      return name === undefined ? t("A property is missing.") : t('Property "{name}" is missing.', { name });
     case "type":
       return t("Wrong type. {error}", { error });
     case "false":

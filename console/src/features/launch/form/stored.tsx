@@ -56,6 +56,11 @@ interface ActiveUpload {
   readonly progress: Progress;
 }
 
+function progressOf({ name, progress }: ActiveUpload): string {
+  const amounts = { name, done: bytes(progress.done), total: bytes(progress.total) };
+  return progress.doing === "hashing" ? t("Hashing {name}: {done} of {total}", amounts) : t("Uploading {name}: {done} of {total}", amounts);
+}
+
 function UploadButton({ folder, table, onUploaded }: { readonly folder: boolean; readonly table: boolean; readonly onUploaded: (address: string) => void }) {
   const { place } = useForm();
   const [active, setActive] = useState<ActiveUpload>();
@@ -102,9 +107,7 @@ function UploadButton({ folder, table, onUploaded }: { readonly folder: boolean;
       {active ? (
         <>
           <div className={css["bar"]}>
-            <span role="status">
-              {t("{value} {name}: {done} of {total}", { value: active.progress.doing === "hashing" ? t("Hashing") : t("Uploading"), name: active.name, done: bytes(active.progress.done), total: bytes(active.progress.total) })}
-            </span>
+            <span role="status">{progressOf(active)}</span>
             <Button small onClick={() => control.current?.abort()}>
               {t("Cancel")}
             </Button>
@@ -114,7 +117,7 @@ function UploadButton({ folder, table, onUploaded }: { readonly folder: boolean;
       ) : (
         <div className={css["toggle"]}>
           <Button small onClick={() => chooser.current?.click()}>
-            <UploadIcon size={14} aria-hidden /> {t("Upload {value} …", { value: folder ? t("folder") : table ? t("table") : t("file") })}
+            <UploadIcon size={14} aria-hidden /> {folder ? t("Upload folder …") : table ? t("Upload table …") : t("Upload file …")}
           </Button>
           {done && (
             <span role="status" className={css["about"]}>

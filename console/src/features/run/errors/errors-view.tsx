@@ -54,7 +54,7 @@ export function ErrorsView({ run, model, failures, selected, onSelect }: ErrorsV
         {tn(data.total - data.inherited, "{n} failed action", "{n} failed actions")}, {tn(data.totalGroups, "{n} distinct error", "{n} distinct errors")}
         {data.totalGroups > data.groups.length && <>{t(", showing the first {groups}", { groups: data.groups.length })}</>}.
         {data.truncated && <> {t("Too many actions to scan: only the oldest are included.")}</>}
-        {data.inherited > 0 && <> {t("{value} failed because of them.", { value: data.inherited === 1 ? t("1 parent") : t("{inherited} parents", { inherited: count(data.inherited) }) })}</>}
+        {data.inherited > 0 && <> {tn(data.inherited, "{n} parent failed because of them.", "{n} parents failed because of them.")}</>}
       </p>
       <ol className={css["groups"]}>
         {data.groups.map((group) => (
