@@ -1,2 +1,2 @@
 /** The most readable name of a person. */
-export const nameOfPerson = ({ subject, name, email }: { readonly subject: string; readonly name: string; readonly email: string }): string => name || email || subject;
+export const nameOfPerson = ({ subject, name, email }: { readonly [of in "subject" | "name" | "email"]: string }): string => name || email || subject;

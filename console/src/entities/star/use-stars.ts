@@ -31,7 +31,8 @@ const every = 60_000;
 export function useStars() {
   const notify = useNotify();
   const queries = useQueryClient();
-  const answer = useQuery(StarService.method.listStars, {}, { refetchInterval: (query) => (query.state.error ? false : every), retry: false, staleTime: every / 2 });
+  const refetchInterval = (query: { readonly state: { readonly error: unknown } }) => (query.state.error ? false : every);
+  const answer = useQuery(StarService.method.listStars, {}, { refetchInterval, retry: false, staleTime: every / 2 });
   const change = {
     onSettled: () => queries.invalidateQueries({ queryKey: createConnectQueryKey({ schema: StarService.method.listStars, cardinality: "finite" }) }),
     onError: (error: Error) => notify("danger", t("The star is not changed"), problemOf(error).message),

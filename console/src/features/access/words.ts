@@ -53,7 +53,7 @@ export function limitWords({ things, most, per, burst, each }: Pick<Limit, "thin
   if (things === uploadedBytes) return t("{most} a day", { most: bytes(Number(most)) });
   if (each) return t("{most} in each", { most: count(most) });
   if (!per) return t("{most} at the same time", { most: count(most) });
-  const words = `${count(most)} ${units[per.seconds.toString()] ?? t("in {seconds} s", { seconds: per.seconds })}`;
+  const words = `${count(most)} ${units[per.seconds.toString()] ?? t("in {seconds} s", { seconds: count(per.seconds) })}`;
   return burst > most ? t("{words}, {burst} at once after a pause", { words, burst: count(burst) }) : words;
 }
 

@@ -46,7 +46,11 @@ export function Starred() {
               {phase !== undefined && (
                 <>
                   <Phase phase={phase} />
-                  {isLive(phase) ? <Span from={dateOf(run?.action?.status?.startTime)} to={undefined} /> : <When at={dateOf(run?.action?.status?.endTime)} relative />}
+                  {isLive(phase) ? (
+                    <Span from={dateOf(run?.action?.status?.startTime)} to={undefined} />
+                  ) : (
+                    <When at={dateOf(run?.action?.status?.endTime)} relative />
+                  )}
                 </>
               )}
             </li>

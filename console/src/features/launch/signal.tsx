@@ -118,8 +118,16 @@ function Comment({ text, onChange }: { readonly text: string; readonly onChange:
   );
 }
 
+interface HeldProps {
+  readonly words: string;
+  readonly comment: string;
+  readonly at: number;
+  readonly onUndo: () => void;
+  readonly onNow: () => void;
+}
+
 /** A decision that can still be undone. */
-function Held({ words, comment, at, onUndo, onNow }: { readonly words: string; readonly comment: string; readonly at: number; readonly onUndo: () => void; readonly onNow: () => void }) {
+function Held({ words, comment, at, onUndo, onNow }: HeldProps) {
   const left = Math.max(0, Math.ceil((at - useNow(500)) / 1000));
   return (
     <div className={css["held"]} data-testid="held-decision">

@@ -64,7 +64,8 @@ const withoutTrigger = ["trigger_name", "trigger_task_name"].map((field) => ({ f
 export async function loadRuns(place: Place, { query = "", sort, untriggered }: RunsSearch, { limit, token, tracked }: PageRequest, signal: AbortSignal): Promise<RunsPage> {
   if (query === "") return client(serviceOf({ tracked })).listRuns(runsRequest(place, { ...listRequest(limit, sort, untriggered ? withoutTrigger : []), token }), { signal });
   const projectId = { name: place.project, domain: place.domain };
-  const page = await client(RunQueryService).queryRuns({ projectId, query, order: orderOfSort(sort), limit, token, tracked, untriggered: untriggered ?? false }, { signal });
+  const request = { projectId, query, order: orderOfSort(sort), limit, token, tracked, untriggered: untriggered ?? false };
+  const page = await client(RunQueryService).queryRuns(request, { signal });
   return { runs: page.runs, token: page.token, lookedUntil: dateOf(page.lookedUntil), ofNewest: page.orderOfNewest };
 }
 

@@ -34,7 +34,10 @@ export function troubledOf(
     const { taskName = "", name = "" } = summary.trigger ?? {};
     const [last] = failures;
     return [
-      { trigger: { ...place, taskName, name }, overdue, failed: failures.length, of: summary.latest.length, run: last?.slot?.runId?.name, at: msOf(last?.slot?.time) ?? 0 },
+      {
+        ...{ trigger: { ...place, taskName, name }, overdue, failed: failures.length, of: summary.latest.length },
+        ...{ run: last?.slot?.runId?.name, at: msOf(last?.slot?.time) ?? 0 },
+      },
     ];
   });
 }
