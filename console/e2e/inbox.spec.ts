@@ -19,6 +19,6 @@ test("a paused condition is answered in the inbox", async ({ page, launch }) => 
   const approvals = page.getByTestId("approvals");
   await expect(approvals.getByRole("row").filter({ hasText: "Sharp knife, <b>thin</b> slices" })).toBeVisible();
   await expectAccessible(page);
-  await approvals.getByRole("button").first().click();
+  await approvals.getByRole("row").filter({ hasText: "Sharp knife" }).getByRole("button").click();
   await expect(page.getByTestId("condition").getByText("Sharp knife, <b>thin</b> slices")).toBeVisible();
 });
