@@ -40,7 +40,7 @@ func (h *Handler) ListHolders(ctx context.Context, request *accessv1.ListHolders
 			response.Holders = append(response.Holders, &accessv1.Holder{Subject: one.Subject, Name: one.Name, Email: one.Email})
 		}
 	}
-	slices.SortFunc(response.Holders, func(a, b *accessv1.Holder) int {
+	slices.SortFunc(response.GetHolders(), func(a, b *accessv1.Holder) int {
 		return cmp.Or(cmp.Compare(a.GetName(), b.GetName()), cmp.Compare(a.GetSubject(), b.GetSubject()))
 	})
 	if len(response.GetHolders()) > mostHolders {

@@ -28,7 +28,7 @@ test("a new run appears without a reload and is updated until it is terminal", a
 });
 
 test("runs are filtered by text, and the URL has the filter", async ({ page, runs }) => {
-  await page.goto(`${place}/runs`);
+  await page.goto(`${place}/runs?sort=oldest`);
   await expect(row(page, runs.squares)).toBeVisible();
   await filter(page).fill("phase:failed task:failing");
   await filter(page).press("Enter");
@@ -57,7 +57,7 @@ test("runs are filtered by text, and the URL has the filter", async ({ page, run
 });
 
 test("keys and values are suggested, runs are counted while typing, and menus change the text", async ({ page, runs }) => {
-  await page.goto(`${place}/runs`);
+  await page.goto(`${place}/runs?sort=oldest`);
   await expect(row(page, runs.squares)).toBeVisible();
   await filter(page).pressSequentially("lab");
   await page.getByRole("option", { name: /^label:/ }).click();
@@ -145,7 +145,7 @@ test("a view is saved under a name, pinned and shared", async ({ page, runs }) =
 });
 
 test("columns can be selected and are remembered", async ({ page, runs }) => {
-  await page.goto(`${place}/runs`);
+  await page.goto(`${place}/runs?sort=oldest`);
   await expect(row(page, runs.squares)).toBeVisible();
   await page.getByRole("button", { name: "Columns" }).click();
   await page.getByRole("menuitemcheckbox", { name: "Environment" }).click();
@@ -155,7 +155,7 @@ test("columns can be selected and are remembered", async ({ page, runs }) => {
 });
 
 test("runs are sorted by column headers", async ({ page, runs }) => {
-  await page.goto(`${place}/runs`);
+  await page.goto(`${place}/runs?query=label%3Ateam%3Dkitchen`);
   await expect(row(page, runs.squares)).toBeVisible();
   await page.getByRole("columnheader", { name: "Duration" }).getByRole("button").click();
   await expect(page).toHaveURL(/sort=longest/);

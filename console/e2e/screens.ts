@@ -198,7 +198,8 @@ export const screens: readonly Screen[] = [
     name: "tasks-cache",
     open: async (page) => {
       await page.goto(`${place}/tasks?view=cache`);
-      await expect(page.getByTestId("cache-row").first()).toBeVisible();
+      // Only other tests have tasks that use the cache.
+      await expect(page.getByTestId("cache-row").first().or(page.getByText("No task has used the cache"))).toBeVisible();
     },
   },
   {

@@ -73,7 +73,6 @@ test("the first load stays within its budget", async ({ page }) => {
   });
   await page.goto("/v2/");
   await expect(page.getByRole("heading", { name: "Projects" })).toBeVisible();
-  await page.waitForLoadState("load");
   expect(names.some((name) => name.endsWith(".js"))).toBe(true);
   expect(bytes, `compressed bytes of ${names.join(", ")}`).toBeLessThan(300_000);
 });

@@ -67,7 +67,7 @@ func (f *Folds) matching(ctx context.Context, text string) (func(*listquery.Buil
 	case err != nil:
 		return nil, err
 	case text == "":
-		return nil, nil
+		return nil, nil //nolint:nilnil // no condition
 	case node.Mentions(query.Input):
 		return nil, rpc.InvalidArgument("query", "runs cannot be folded by a query of inputs, which are not in the database")
 	}

@@ -238,7 +238,7 @@ func requireFolds(t *testing.T, pool *pgxpool.Pool, ask *queries.Ask, want []sch
 	for _, fold := range folds {
 		for phase, count := range fold.Counts {
 			if count > 0 {
-				counts[int16(phase)] += count //nolint:gosec // an index of phases
+				counts[int16(phase)] += count
 			}
 		}
 	}

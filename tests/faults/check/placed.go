@@ -75,7 +75,7 @@ func livesOf(e *Evidence) map[Life]Span {
 			if row == nil || node.Pool != "" || node.Via != "" || note.What != ledger.Start && note.What != ledger.Alive {
 				continue
 			}
-			life := Life{Action: row.ID, Attempt: int32(note.Attempt)} //nolint:gosec // a small number
+			life := Life{Action: row.ID, Attempt: int32(note.Attempt)}
 			if life.Cluster = where[life]; life.Cluster == "" {
 				continue
 			}

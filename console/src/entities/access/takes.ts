@@ -37,6 +37,8 @@ export const takes: Readonly<Record<string, string>> = {
   "flytebinary.insight.v1.SystemService/GetSystem": "system.view",
   "flytebinary.insight.v1.TriggerInsightService/Backfill": "trigger.backfill",
   "flytebinary.insight.v1.TriggerInsightService/CancelBackfill": "trigger.backfill",
+  "flytebinary.insight.v1.StarService/AddStar": "identity.update",
+  "flytebinary.insight.v1.StarService/RemoveStar": "identity.update",
   "flytebinary.insight.v1.ViewService/DeleteSharedView": "view.delete",
   "flytebinary.insight.v1.ViewService/DeleteView": "identity.update",
   "flytebinary.insight.v1.ViewService/SaveView": "identity.update",

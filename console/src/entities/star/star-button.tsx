@@ -17,6 +17,7 @@ export function StarButton({ of, stars }: { readonly of: Starred; readonly stars
       aria-pressed={on}
       data-testid="star"
       disabled={stars.changing}
+      denied={stars.denied(of)}
       onClick={() => stars.set(of, !on)}
     >
       <Star size={14} aria-hidden fill={on ? "currentColor" : "none"} />

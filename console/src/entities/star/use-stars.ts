@@ -5,6 +5,7 @@ import { StarService, type Star, type StarTarget, type StarTargetSchema } from "
 import { problemOf } from "@/api/problem";
 import type { Place } from "@/app/place";
 import { useNotify } from "@/design/toast";
+import { useDenied } from "@/entities/access/use-denied";
 import { t } from "@/texts/texts";
 
 /** What can have a star: a run or a task of a place. */
@@ -37,6 +38,7 @@ export function useStars() {
     onSettled: () => queries.invalidateQueries({ queryKey: createConnectQueryKey({ schema: StarService.method.listStars, cardinality: "finite" }) }),
     onError: (error: Error) => notify("danger", t("The star is not changed"), problemOf(error).message),
   };
+  const [noAdd, noRemove] = [useDenied(StarService.method.addStar, "anywhere"), useDenied(StarService.method.removeStar, "anywhere")];
   const add = useMutation(StarService.method.addStar, change);
   const remove = useMutation(StarService.method.removeStar, change);
   const stars: readonly Star[] = answer.data?.stars ?? [];
@@ -47,6 +49,8 @@ export function useStars() {
     known: answer.isSuccess,
     has: (one: Starred): boolean => keys.has(keyOfStar(one)),
     set: (one: Starred, on: boolean): void => (on ? add : remove).mutate({ target: targetOf(one) }),
+    /** Why the reader may not change a star; undefined if they may. */
+    denied: (one: Starred) => (keys.has(keyOfStar(one)) ? noRemove : noAdd),
     changing: add.isPending || remove.isPending,
   };
 }

@@ -1,7 +1,7 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { ArrowRight, Plus } from "lucide-react";
-import { useDeferredValue, useState } from "react";
+import { lazy, Suspense, useDeferredValue, useState } from "react";
 import { InsightService } from "@gen/flytebinary/insight/v1/insight_pb.js";
 import { ProjectService } from "@gen/flyteidl2/project/project_service_pb.js";
 import { useCommands } from "@/app/commands";
@@ -13,14 +13,16 @@ import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { everywhere } from "@/entities/access/rights";
 import { useDenied } from "@/entities/access/use-denied";
 import { t } from "@/texts/texts";
-import { Attention } from "./attention/attention";
 import { byPlace } from "./activity";
 import { ProjectCard } from "./project-card";
 import { ProjectDialog } from "./project-dialog";
 import type { HomeSearch } from "./search";
-import { Starred } from "./starred";
 import { useProjects } from "./use-projects";
 import css from "./home.module.css";
+
+// They ask many services, whose messages the page itself does not need.
+const Attention = lazy(async () => ({ default: (await import("./attention/attention")).Attention }));
+const Starred = lazy(async () => ({ default: (await import("./starred")).Starred }));
 
 const activityEvery = 30_000;
 
@@ -72,8 +74,12 @@ export function HomePage() {
           </Link>
         </p>
       )}
-      {q === "" && <Attention />}
-      {q === "" && <Starred />}
+      {q === "" && (
+        <Suspense fallback={null}>
+          <Attention />
+          <Starred />
+        </Suspense>
+      )}
       {answer.error && <ProblemNotice error={answer.error} retry={answer.refetch} />}
       {answer.loading && <Loading what={t("projects")} />}
       {!answer.loading && !answer.error && answer.projects.length === 0 && <Nothing q={q} />}
