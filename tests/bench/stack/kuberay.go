@@ -31,7 +31,7 @@ type KubeRay struct {
 }
 
 // kuberayConcurrency is how many objects of a kind KubeRay acts for at a time. By default it is one, so on a busy machine KubeRay looks at
-// some of many jobs that end at once more than 30 s later, and gives those up.
+// some of many jobs that end together more than 30 s later, and gives those up.
 const kuberayConcurrency = "16"
 
 // StartKubeRay starts the operator that is in the folder `operators` next to kube-apiserver.
