@@ -335,6 +335,8 @@ test("an operator keeps the accounts, and a group of an account gives its role a
   await expect(row).toContainText("Active");
   await enter(theirs, "gina", "the-second-password");
   await theirs.waitForURL("**/v2/**");
+  // A page that was never answered would be left for the sign-in page.
+  await expect(theirs.getByRole("list", { name: "Projects" }).getByRole("listitem").first()).toBeVisible();
 
   await page.getByRole("button", { name: "Set password of gina" }).click();
   await dialog.getByLabel("New password").fill("the-third-password");
