@@ -319,6 +319,7 @@ func TestRetentionKnowsTheSchema(t *testing.T) {
 		"artifact_uses.run_id",                                        // deleted when the run is hidden
 		"attempt_usage.action_id",                                     // deleted by the database with their action
 		"built_images.action_id",                                      // stays: the image outlives the run that built it
+		"condition_assignees.action_id",                               // deleted by the database with their action
 		"event_backlog.run_id",                                        // deleted when the events are published, or counted as a gap
 		"notification_outbox.action_id", "notification_outbox.run_id", // deleted when their deliveries are stored
 		"placements.action_id",                                  // deleted by the database with their action

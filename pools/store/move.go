@@ -30,7 +30,7 @@ func move(ctx context.Context, tx pgx.Tx, offers []Offered, pools []int64) error
 	}
 	if _, err := tx.Exec(ctx, `
 		WITH old AS (SELECT a.uid `+outdated+`),
-		gone AS (DELETE FROM pool_actions a USING old WHERE a.uid = old.uid RETURNING a.pool_id, a.worker_id, a.warm_hit),
+		gone AS (DELETE FROM pool_actions a USING old WHERE a.uid = old.uid RETURNING a.pool_id, a.worker_id, a.warm_hit, a.slow_start AS slow),
 		`+countLeft, uids, to, attempts); err != nil {
 		return err
 	}

@@ -242,7 +242,7 @@ func TestAdmissionMatchesItsModel(t *testing.T) {
 	// The writer itself admits nothing.
 	f := newFixture(t, 1, 1, queues.Queue{Name: "default", MaxActions: 1}, queues.Queue{Name: "a", MaxActions: 1}, queues.Queue{Name: "b", MaxActions: 1})
 	proptest.Check(t, func(rt *rapid.T) {
-		_, err := f.pool.Exec(t.Context(), `TRUNCATE actions, action_events, action_states, attempt_usage, placements, uncounted_failures, problem_failures, run_use, run_tasks`)
+		_, err := f.pool.Exec(t.Context(), `TRUNCATE actions, action_events, action_states, attempt_usage, condition_assignees, placements, uncounted_failures, problem_failures, run_use, run_tasks`)
 		require.NoError(t, err)
 		m := &model{fixture: f, actions: map[string]*known{}, limits: map[string]int32{}}
 		small := rapid.IntRange(0, 3)
