@@ -77,7 +77,7 @@ test("the browser tells of an approval once, in one of two tabs, while none is v
   expect(told?.body).toContain(run);
   expect(await about(seen), "what was seen is not told later").toEqual([]);
 
-  // The tab that speaks goes, and the other one takes over without a word about what was told.
+  // When the tab that notifies closes, the other one takes over and repeats nothing.
   const speaker = (await shown(page)).some(({ tag }) => tag.includes(`/${run}/`)) ? page : other;
   const rest = speaker === page ? other : page;
   if (speaker === page) await page.goto("about:blank");

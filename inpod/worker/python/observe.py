@@ -161,7 +161,7 @@ LISTERS = {"pydantic_settings", "pydantic", "dotenv", "fsspec", "urllib.request"
 
 
 class Name(str):
-    """The name of a variable in a listing. It records when somebody looks for it."""
+    """The name of a variable in a listing. It records when code looks it up."""
 
     def __new__(cls, text, of, read):
         name = super().__new__(cls, text)
@@ -214,7 +214,7 @@ class Variables(type(os.environ)):
     names: set = set()
 
     def __getitem__(self, name):
-        if not isinstance(name, Name):  # of a listing: whether somebody looks for it counts
+        if not isinstance(name, Name):  # a listed name is recorded when code looks it up
             self.names.add(os.fsdecode(name))
         return super().__getitem__(name)
 

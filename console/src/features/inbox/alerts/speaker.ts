@@ -11,7 +11,7 @@ export interface Speaker {
   /** What there is to tell now. */
   readonly load: (signal: AbortSignal) => Promise<readonly Alert[]>;
   readonly onOpen: (alert: Alert) => void;
-  /** Stands in for every, in tests. */
+  /** Replaces `every` in tests. */
   readonly every?: number;
 }
 
