@@ -108,7 +108,7 @@ def test_views(server: Server) -> None:
 
 def test_stars(server: Server) -> None:
     """They are kept on the server, with the run as it is now."""
-    name = f"task.starred_{uuid.uuid4().hex[:8]}"
+    name = f"starred-{uuid.uuid4().hex[:8]}"
     task, run = ({"target": {"project": "flytesnacks", "domain": "development", kind: name}} for kind in ("task", "run"))
 
     def stars() -> list[dict]:
