@@ -62,8 +62,8 @@ export class Session {
     return new Session(demo.url, cookie);
   }
 
-  async call(procedure: string, body: unknown): Promise<unknown> {
-    const answer = await fetch(`${this.url}/flytebinary.access.v1.${procedure}`, {
+  async call(procedure: string, body: unknown, of: "access" | "insight" = "access"): Promise<unknown> {
+    const answer = await fetch(`${this.url}/flytebinary.${of}.v1.${procedure}`, {
       method: "POST",
       headers: { "Content-Type": "application/json", Cookie: this.cookie },
       body: JSON.stringify(body),

@@ -97,6 +97,8 @@ async function visitAll(page: Page, closed: Closed): Promise<{ readonly found: r
     "/v2/domain/development/project/flytesnacks/tasks?view=cache&task=shown.squares",
     `/v2/domain/development/project/flytesnacks/runs/${closed.runs.asking}?action=a0`,
     `/v2/domain/development/project/flytesnacks/runs/${closed.runs.failing}?action=a0`,
+    "/v2/domain/development/project/flytesnacks/runs?query=name:own",
+    "/v2/domain/development/project/flytesnacks/runs?query=name:shared",
   ];
   for (const address of [...routes.map((route) => addressOf(route, closed.runs)), ...more]) {
     await page.goto(address);
@@ -116,6 +118,7 @@ const unseen = new Set([
   ...["EndSessions", "RemoveAccount", "SetPassword", "UnlockAccount", "UpdateAccount"].map((name) => `flytebinary.access.v1.AccountService/${name}`), // rows of accounts
   ...["CordonCluster", "DrainCluster", "IssueCredential", "RemoveCluster", "RevokeCredential", "UncordonCluster", "UpdateCluster"].map((name) => `flytebinary.clusters.v1.ClusterRegistryService/${name}`), // rows of clusters
   "flytebinary.insight.v1.NotificationService/RetryDelivery", // a notification that was not delivered
+  "flytebinary.insight.v1.NotificationService/SendTest", // a rule of notifications
   "flytebinary.insight.v1.TriggerInsightService/CancelBackfill", // a backfill that is running
   ...["DeleteSecret", "UpdateSecret"].map((name) => `flyteidl2.secret.SecretService/${name}`), // rows of secrets
   "flyteidl2.workflow.TrackedRunService/AbortRun", // a run that a client executes
@@ -124,7 +127,9 @@ const unseen = new Set([
 test("every control that a viewer may not press says so on some page, with the role and the permission, and no page calls what is refused", async ({ page, closed }) => {
   test.setTimeout(900_000);
   await openAs(page, closed, "viewer");
-  const viewer = await Session.of(closed.demo, "viewer");
+  const [viewer, admin] = [await Session.of(closed.demo, "viewer"), await Session.of(closed.demo, "admin")];
+  await viewer.call("ViewService/SaveView", { view: { name: "Own", query: "name:own" } }, "insight");
+  await admin.call("ViewService/ShareView", { projectId: { name: "flytesnacks", domain: "development" }, view: { name: "Shared", query: "name:shared" } }, "insight");
   const { grants } = (await viewer.call("AccessService/GetMe", {})) as { readonly grants: readonly { readonly permissions: readonly string[] }[] };
   const may = new Set(grants.flatMap(({ permissions }) => permissions));
   const { found, refused } = await visitAll(page, closed);

@@ -26,7 +26,7 @@ test("rows are copied as they are shown", async ({ page, context }) => {
   await expect(page.getByTestId("health-row")).toHaveCount(1);
   await page.getByRole("button", { name: "Copy as: Health of tasks" }).click();
   await page.getByRole("menuitem", { name: "CSV" }).click();
-  await expect(page.getByText("Copied 1 row as CSV")).toBeVisible();
+  await expect(page.getByText("Copied 1 row as CSV", { exact: true })).toBeVisible();
   const copied = await page.evaluate(() => navigator.clipboard.readText());
   expect(copied).toMatch(/^Task,Last 30,Ended,/);
   expect(copied).toMatch(/shown\.squares last ended \d{4}-/);

@@ -56,6 +56,5 @@ export const takes: Readonly<Record<string, string>> = {
   "flyteidl2.workflow.RunService/AbortAction": "action.abort",
   "flyteidl2.workflow.RunService/AbortRun": "run.abort",
   "flyteidl2.workflow.RunService/CreateRun": "run.create",
-  "flyteidl2.workflow.RunService/SignalEvent": "action.signal",
   "flyteidl2.workflow.TrackedRunService/AbortRun": "run.abort",
 };

@@ -24,7 +24,7 @@ const given = (name: string, query: string): View => ({ name, search: RunsSearch
 export const givenViews: readonly View[] = [
   given(t("All runs"), ""),
   given(t("Active"), "is:active"),
-  given(t("Failed in the last 24 hours"), t("phase:failed,timed-out since:24h")),
+  given(t("Failed in the last 24 hours"), "phase:failed,timed-out since:24h"),
   given(t("My runs"), "owner:me"),
   given(t("Waiting for approval"), "is:paused"),
 ];
