@@ -22,8 +22,11 @@ import { t } from "@/texts/texts";
 import { CodeDiff } from "./code-diff";
 import { markOf, metricsOf, rowsOf, textsOf } from "./columns";
 import { factsOf } from "./facts";
+import { measuredOf } from "./measured";
+import { Plotted, PlottedQuery } from "./plotted";
 import { RunPicker } from "./run-picker";
-import { keysOf, mostRuns, searchOf, type CompareSearch } from "@/entities/run/comparison";
+import { Scatter } from "./scatter";
+import { keysOf, mostRuns, plottedOf, searchOf, type CompareSearch } from "@/entities/run/comparison";
 import { Columns, type ColumnsProps } from "./several";
 import { Side } from "./side";
 import { Stored } from "./stored";
@@ -38,13 +41,15 @@ export function ComparePage() {
   const place = useMemo(() => ({ project, domain }), [project, domain]);
   const keys = keysOf(search);
   const enough = search.a !== undefined && search.b !== undefined && keys.length >= 2;
-  useTitle(enough ? keys.map((key) => runOfKey(place, key).name).join(", ") : "", t("Compare runs"));
+  const plots = search.query !== undefined || search.plot !== undefined;
+  const title = plots ? t("Plot of runs") : t("Compare runs");
+  useTitle(enough ? keys.map((key) => runOfKey(place, key).name).join(", ") : "", title);
   const go = (next: CompareSearch) => void navigate({ to: "/domain/$domain/project/$project/compare", params: place, search: next });
   const [picking, setPicking] = useState(false);
   return (
     <div className={css["page"]}>
       <div className={css["head"]}>
-        <h1>{t("Compare runs")}</h1>
+        <h1>{title}</h1>
         {enough && keys.length === 2 && (
           <Button small onClick={() => go(searchOf([...keys].reverse()))}>
             <ArrowLeftRight size={14} aria-hidden /> {t("Swap")}
@@ -56,6 +61,8 @@ export function ComparePage() {
           </Button>
         )}
       </div>
+      {search.query !== undefined && <PlottedQuery place={place} query={search.query} />}
+      {search.query === undefined && search.plot !== undefined && <Plotted place={place} names={plottedOf(search)} />}
       {enough && picking && (
         <RunPicker
           place={place}
@@ -70,7 +77,7 @@ export function ComparePage() {
       )}
       {enough ? (
         <Compared key={keys.join("/")} place={place} keys={keys} onDrop={(at) => go(keys.length > 2 ? searchOf(keys.filter((_, n) => n !== at)) : at === 0 ? { b: keys[1] ?? "" } : { a: keys[0] ?? "" })} />
-      ) : (
+      ) : plots ? null : (
         <Missing place={place} a={search.a} b={search.b} go={go} />
       )}
     </div>
@@ -225,6 +232,12 @@ function Values({ runs }: { readonly runs: readonly RunName[] }) {
         </>
       )}
       {metrics.length > 0 && <Section title={t("Metrics")} what={t("Number")} rows={metrics} runs={runs.length} numbers />}
+      {runs.length > 2 && runs[0] && runs.every(({ tracked }) => tracked !== true) && (
+        <section className={css["section"]} data-testid="compare-plot">
+          <h2>{t("Plot")}</h2>
+          <Scatter place={runs[0]} runs={runs.map(({ name }, at) => measuredOf(name, read[at]?.inputs?.literals, read[at]?.outputs?.literals))} />
+        </section>
+      )}
     </>
   );
 }

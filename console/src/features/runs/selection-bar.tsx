@@ -8,7 +8,7 @@ import { t, tn } from "@/texts/texts";
 import { BulkDialog, type BulkOrder } from "./bulk-dialog";
 import { bulkKinds, type BulkKind } from "./bulk-kinds";
 import { useDenied } from "@/entities/access/use-denied";
-import { mostRuns, searchOf } from "@/entities/run/comparison";
+import { mostPlotted, mostRuns, searchOf, type CompareSearch } from "@/entities/run/comparison";
 import { nameOf } from "@/entities/run/listed";
 import type { RunsSearch } from "./search";
 import type { Selection } from "./use-selection";
@@ -43,8 +43,13 @@ export function SelectionBar({ place, search, runs, more, selection }: Selection
             </Button>
           ))}
           {!all && chosen.length >= 2 && chosen.length <= mostRuns && compare && (
-            <Button small onClick={() => compare(chosen)}>
+            <Button small onClick={() => compare(searchOf(chosen.map(nameOf).reverse()))}>
               {t("Compare")}
+            </Button>
+          )}
+          {compare && (all ? search.query !== undefined : chosen.length > 2 && chosen.length <= mostPlotted) && (
+            <Button small onClick={() => compare(all ? { query: search.query ?? "" } : { plot: chosen.map(nameOf).join(",") })}>
+              {t("Plot")}
             </Button>
           )}
           {!all && more && (
@@ -72,12 +77,10 @@ export function SelectionBar({ place, search, runs, more, selection }: Selection
 
 const comparePage = "/domain/$domain/project/$project/compare";
 
-/** Opens the comparison of runs, the oldest first; undefined if there is no such page. */
-function useCompare({ project, domain }: Place): ((runs: readonly Run[]) => void) | undefined {
+/** Opens a comparison or a plot of runs; undefined if there is no such page. */
+function useCompare({ project, domain }: Place): ((search: CompareSearch) => void) | undefined {
   const router = useRouter();
   const navigate = useNavigate();
   if (!(comparePage in router.routesByPath)) return undefined;
-  return (runs) => {
-    void navigate({ to: comparePage, params: { project, domain }, search: searchOf(runs.map(nameOf).reverse()) });
-  };
+  return (search) => void navigate({ to: comparePage, params: { project, domain }, search });
 }
