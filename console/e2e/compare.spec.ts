@@ -45,3 +45,15 @@ test("a comparison without runs prompts for both", async ({ page, runs }) => {
   await expect(page.getByTestId("side-a")).toContainText(runs.squares);
   await expect(page.getByTestId("run-picker")).toHaveCount(1);
 });
+
+test("numbers of many runs are a plot", async ({ page, runs, launch }) => {
+  const other = await launch({ task: "squares", inputs: { n: 3 }, wait: true });
+  await page.goto(`${place}/compare?plot=${runs.squares},${other}`);
+  const plot = page.getByTestId("compare-plot");
+  await expect(plot.getByRole("link", { name: `${runs.squares}: n 4, o0 14` })).toBeVisible();
+  await expect(plot.getByRole("table").getByRole("row").filter({ hasText: other })).toContainText("5");
+  await expectAccessible(page);
+  await plot.getByLabel("Up").selectOption("n");
+  await plot.getByRole("link", { name: `${other}: n 3, n 3` }).click();
+  await expect(page).toHaveURL(new RegExp(`/runs/${other}`));
+});

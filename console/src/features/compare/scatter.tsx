@@ -33,16 +33,19 @@ export function Scatter({ place, runs }: ScatterProps) {
       </div>
       <div className={css["both"]}>
         {points.length > 0 && <Plot place={place} points={points} x={x} y={y} />}
-        <Table
-          label={t("{y} against {x}", { y, x })}
-          rows={points}
-          keyOf={({ key }) => key}
-          columns={[
-            { label: t("Run"), sortBy: ({ name }: Point) => name, cell: ({ name }: Point) => <Link to="/domain/$domain/project/$project/runs/$run" params={{ ...place, run: name }}>{name}</Link>, wrap: true },
-            { label: x, number: true, sortBy: (point: Point) => point.x, cell: (point: Point) => String(point.x) },
-            ...(x === y ? [] : [{ label: y, number: true, sortBy: (point: Point) => point.y, cell: (point: Point) => String(point.y) }]),
-          ]}
-        />
+        <div>
+          <Table
+            copy
+            label={t("{y} against {x}", { y, x })}
+            rows={points}
+            keyOf={({ key }) => key}
+            columns={[
+              { label: t("Run"), sortBy: ({ name }: Point) => name, cell: ({ name }: Point) => <Link to="/domain/$domain/project/$project/runs/$run" params={{ ...place, run: name }}>{name}</Link>, wrap: true },
+              { label: x, number: true, sortBy: (point: Point) => point.x, cell: (point: Point) => String(point.x) },
+              ...(x === y ? [] : [{ label: y, number: true, sortBy: (point: Point) => point.y, cell: (point: Point) => String(point.y) }]),
+            ]}
+          />
+        </div>
       </div>
     </>
   );
