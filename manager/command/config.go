@@ -42,6 +42,7 @@ variable or the flag. The exit code is 2 if there is one.` + readMore("docs/conf
 	}
 	from.flags(command)
 	from.target(command)
+	from.cluster(command)
 	return command
 }
 
@@ -79,6 +80,7 @@ environment variable or their flag. Secrets are hidden.` + readMore("docs/config
 	}
 	from.flags(command)
 	from.target(command)
+	from.cluster(command)
 	command.Flags().StringVarP(&output, "output", "o", "yaml", "format: yaml or json")
 	complete(command, "output", fixed("yaml", "json"))
 	return command

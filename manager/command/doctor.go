@@ -36,6 +36,7 @@ For a controller it checks the address of the API, the credential, both versions
 	}
 	from.flags(command)
 	from.target(command)
+	from.cluster(command)
 	return command
 }
 

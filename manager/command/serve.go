@@ -27,7 +27,7 @@ a part of it. It applies pending migrations first unless database.migrate is off
 
   # the API, and one controller for each Kubernetes cluster
   flyte-binary serve --config flyte.yaml --target api
-  flyte-binary serve --config east.yaml --target controller --set cluster.id=east`,
+  flyte-binary serve --config east.yaml --target controller --cluster east`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			config, err := configuration.Load(from.path, from.set)
@@ -52,6 +52,7 @@ a part of it. It applies pending migrations first unless database.migrate is off
 	}
 	from.flags(command)
 	from.target(command)
+	from.cluster(command)
 	return command
 }
 

@@ -43,26 +43,32 @@ func (s *source) withConfig(command *cobra.Command, do func(ctx context.Context,
 
 // target adds the flag --target, which sets the key target.
 func (s *source) target(command *cobra.Command) *pflag.Flag {
-	command.Flags().Var(&targetFlag{from: s}, "target", "part to run: all, api or controller (default: the key target, else all)")
+	command.Flags().Var(&keyFlag{from: s, key: "target"}, "target", "part to run: all, api or controller (default: the key target, else all)")
 	complete(command, "target", fixed(targetNames()...))
 	return command.Flags().Lookup("target")
 }
 
-// targetFlag is --target: an override of one key.
-type targetFlag struct {
+// cluster adds the flag --cluster, which sets the key cluster.id.
+func (s *source) cluster(command *cobra.Command) {
+	command.Flags().Var(&keyFlag{from: s, key: "cluster.id"}, "cluster", "the cluster whose controller this is (default: the key cluster.id, else default)")
+}
+
+// keyFlag is a flag that overrides one key.
+type keyFlag struct {
 	from  *source
+	key   string
 	value string
 }
 
 // String implements pflag.Value.
-func (t *targetFlag) String() string { return t.value }
+func (f *keyFlag) String() string { return f.value }
 
 // Type implements pflag.Value.
-func (*targetFlag) Type() string { return "string" }
+func (*keyFlag) Type() string { return "string" }
 
 // Set implements pflag.Value.
-func (t *targetFlag) Set(value string) error {
-	t.value = value
-	t.from.set = append(t.from.set, "target="+value)
+func (f *keyFlag) Set(value string) error {
+	f.value = value
+	f.from.set = append(f.from.set, f.key+"="+value)
 	return nil
 }

@@ -13,8 +13,8 @@ import (
 
 // ClusterConfig says which Kubernetes cluster this process works on.
 type ClusterConfig struct {
-	// ID names the cluster in rows, assignments, Leases and logs. Every cluster of an installation has its own. Defaults
-	// to default, the cluster of all queues that name none.
+	// ID names the cluster in rows, assignments, Leases and logs. Every cluster of an installation has its own. serve
+	// --cluster sets it. Defaults to default, the cluster of all queues that name none.
 	ID string `config:"id"`
 	// Labels say what the cluster is, for the placement of work, as a list of KEY=VALUE. Default none.
 	Labels []string `config:"labels"`
