@@ -34,3 +34,26 @@ export async function client(home: string, program: "python" | "flyte", words: r
     throw new Error(`${program} ${words.join(" ")} ended with ${signal ?? code ?? "nothing said"}\n${stdout}\n${stderr}`, { cause: error });
   }
 }
+
+/**
+ * Runs a command line in a shell, as people do who have the SDK and have told it where the server is. They answer what they are asked.
+ * The folder is their home as well.
+ */
+export async function shell(folder: string, line: string, answer = ""): Promise<Said> {
+  // Without a terminal of its own a program asks for a password on its standard input.
+  const running = promisify(execFile)("setsid", ["--wait", "bash", "-euc", line], {
+    cwd: folder,
+    env: { ...process.env, HOME: folder, PATH: `${join(pythonEnvironment, "bin")}:${process.env["PATH"] ?? ""}`, FLYTE_DISABLE_SENTRY: "1", NO_COLOR: "1", TERM: "dumb", COLUMNS: "400" },
+    timeout: 240_000,
+    maxBuffer: 16 << 20,
+  });
+  running.child.stdin?.end(answer);
+  try {
+    return await running;
+  } catch (error) {
+    const { code, signal, stdout, stderr } = error as Ended;
+    const aborted = 128 + 6; // see above
+    if (code === aborted) return { stdout, stderr };
+    throw new Error(`${line}\nended with ${signal ?? code ?? "nothing said"}\n${stdout}\n${stderr}`, { cause: error });
+  }
+}

@@ -76,7 +76,7 @@ export function Empty({ title, command, children }: { readonly title: string; re
 export function Command({ text }: { readonly text: string }) {
   return (
     <span className={css["command"]}>
-      <code>{text}</code>
+      <code data-testid="command">{text}</code>
       <CopyButton text={text} label={t("Copy command")} />
     </span>
   );

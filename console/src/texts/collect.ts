@@ -40,7 +40,7 @@ const nameOf = (node: ts.Node): string =>
   ts.isIdentifier(node) || ts.isStringLiteral(node) ? node.text : ts.isPropertyAccessExpression(node) ? node.name.text : ts.isJsxNamespacedName(node) ? node.getText() : "";
 
 /** Files that write programs, whose comments stay English like the programs. */
-const programs = /^(?:entities\/action\/copy-as|entities\/value\/type-words|entities\/value\/write-python|features\/launch\/copy)\.ts$/;
+const programs = /^(?:entities\/action\/copy-as|entities\/project\/first-commands|entities\/value\/type-words|entities\/value\/write-python|features\/launch\/copy)\.ts$/;
 
 /** Command lines, lengths of styles and filters of the query language are written alike in all languages. */
 const isCode = (text: string): boolean => /^(?:flyte|kubectl|docker|curl|python|uv|pip|helm) |\{\}(?:r?em|px|fr|%)(?![\p{L}\d])|\d(?:r?em|px|fr)\b|^\w+[:=]\{\} |^--?\w|^g \w$|^\{\} (?:ms|[smhd]|[a-zA-Z]+-h)$|^allow-|\[[a-z]+\]|\w=flyte|= flyte\./u.test(text);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { asCli, asCliRerun, asCurl, asPython, asPythonRead, asPythonRerun, shellWord, type Values } from "./copy-as";
+import { shellWord } from "@/app/shell-word";
+import { asCli, asCliRerun, asCurl, asPython, asPythonRead, asPythonRerun, type Values } from "./copy-as";
 
 const root = { run: { project: "p", domain: "d", name: "r1" }, name: "a0" };
 const child = { ...root, name: "x7" };

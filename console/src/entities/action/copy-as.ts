@@ -1,3 +1,4 @@
+import { shellWord } from "@/app/shell-word";
 import type { ActionName } from "./name";
 import { json, secondsText } from "@/entities/value/write-json";
 import { python, pythonText } from "@/entities/value/write-python";
@@ -5,9 +6,6 @@ import type { Value } from "@/entities/value/value-type";
 
 /** Named values, in the order of the interface. */
 export type Values = readonly (readonly [string, Value])[];
-
-/** Quotes a word for a Unix shell. */
-export const shellWord = (word: string): string => (/^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
 
 /** The values as Python source. */
 export function asPython(values: Values): string {

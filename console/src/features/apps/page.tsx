@@ -11,6 +11,7 @@ import { Empty } from "@/design/notice";
 import { Note, type Column } from "@/design/table";
 import { When } from "@/design/time";
 import { whoIs } from "@/entities/person/who-is";
+import { firstApp } from "@/entities/project/first-commands";
 import { UnknownPlace, usePlaceCheck } from "@/entities/project/unknown-place";
 import { t } from "@/texts/texts";
 import { addressOf } from "./address";
@@ -22,9 +23,6 @@ import { useApps } from "./use-apps";
 import { rangeOf, shownOf, stateWords } from "./words";
 import css from "@/design/page.module.css";
 import own from "./apps.module.css";
-
-const firstApp = `app = flyte.app.AppEnvironment(name="hello", args="python -m http.server 8080", port=8080)
-flyte.serve(app)`;
 
 /** The apps of a project's domain, newest first. */
 export function AppsPage() {
@@ -73,9 +71,7 @@ export function AppsPage() {
         ) : Object.keys(search).length > 0 ? (
           <Empty title={t("No apps match")} />
         ) : (
-          <Empty title={t("No apps yet")} command={firstApp}>
-            {t("Deploy one with two lines of Python:")}
-          </Empty>
+          <Empty title={t("No apps yet")} command={firstApp({ project, domain })} />
         )
       }
       answer={answer}

@@ -11,6 +11,7 @@ import { ListPage, SearchBox } from "@/design/list-page";
 import { Empty } from "@/design/notice";
 import { Note, type Column } from "@/design/table";
 import { When } from "@/design/time";
+import { firstArtifact } from "@/entities/project/first-commands";
 import { t } from "@/texts/texts";
 import type { ArtifactsSearch } from "./search";
 import { kindOf, partitionWords } from "./words";
@@ -51,7 +52,7 @@ export function ArtifactsPage() {
       head={<SearchBox what={t("artifacts")} value={search.q ?? ""} onChange={find} />}
       empty={
         q === "" ? (
-          <Empty title={t("No artifacts yet")} command={`flyte create artifact -p ${project} -d ${domain} my-data --from-file data.csv`} />
+          <Empty title={t("No artifacts yet")} command={firstArtifact({ project, domain })} />
         ) : (
           <Empty title={t("No artifacts match “{q}”", { q })} />
         )

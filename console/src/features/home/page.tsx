@@ -12,6 +12,7 @@ import { Input } from "@/design/field";
 import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { everywhere } from "@/entities/access/rights";
 import { useDenied } from "@/entities/access/use-denied";
+import { firstProject } from "@/entities/project/first-commands";
 import { t } from "@/texts/texts";
 import { byPlace } from "./activity";
 import { ProjectCard } from "./project-card";
@@ -99,7 +100,7 @@ export function HomePage() {
 }
 
 function Nothing({ q }: { readonly q: string }) {
-  if (q === "") return <Empty title={t("No projects yet")} command="flyte create project --id my-project --name 'My project'" />;
+  if (q === "") return <Empty title={t("No projects yet")} command={firstProject} />;
   return (
     <Empty title={t("No projects match “{q}”", { q })}>
       <Link to="/">{t("All projects")}</Link>

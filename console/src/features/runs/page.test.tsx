@@ -54,7 +54,7 @@ afterEach(cleanup);
 
 it("says how to start the first run of a project", async () => {
   open("kitchen", "development");
-  expect(await screen.findByText("flyte run -p kitchen -d development hello.py main")).toBeTruthy();
+  expect(await screen.findByText("flyte run -p kitchen -d development hello")).toBeTruthy();
   expect(screen.getByTestId("live")).toBeTruthy();
 });
 

@@ -14,6 +14,7 @@ import type { Column } from "@/design/table";
 import { When } from "@/design/time";
 import css from "@/design/page.module.css";
 import { useDenied, useMayRead } from "@/entities/access/use-denied";
+import { firstSecret } from "@/entities/project/first-commands";
 import { t } from "@/texts/texts";
 import { SecretDialog, type Asked } from "./dialogs";
 import { scopes, SecretsSearch, type Scope } from "./search";
@@ -84,7 +85,7 @@ export function SecretsPage() {
       empty={
         <Empty
           title={t("No secrets in {scopeWords}", { scopeWords: scopeWords(placeOf(scope, place)) })}
-          command={`flyte create secret my-key${scope === "project" ? ` -p ${project}` : ""}${scope === "organization" ? "" : ` -d ${domain}`}`}
+          command={firstSecret(placeOf(scope, place))}
         />
       }
       denied={noView}

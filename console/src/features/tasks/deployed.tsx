@@ -14,6 +14,7 @@ import { Phase } from "@/design/phase";
 import { Note, type Column } from "@/design/table";
 import { When } from "@/design/time";
 import css from "@/design/page.module.css";
+import { firstTask } from "@/entities/project/first-commands";
 import { t, tn } from "@/texts/texts";
 
 /** The deployed tasks of a project's domain, latest deployment first. */
@@ -45,7 +46,7 @@ export function DeployedTasks({ place, text }: { readonly place: Place; readonly
         label={t("Deployed tasks")}
         empty={
           q === "" ? (
-            <Empty title={t("No tasks deployed yet")} command={`flyte deploy -p ${project} -d ${domain} hello.py env`} />
+            <Empty title={t("No tasks deployed yet")} command={firstTask(place)} />
           ) : (
             <Empty title={t("No tasks match “{q}”", { q })} />
           )

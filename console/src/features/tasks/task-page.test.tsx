@@ -100,7 +100,6 @@ it("says so of a version, and names the versions that are deployed", async () =>
 it("does not offer to launch a task that nothing knows", async () => {
   open();
   expect(await screen.findByText(/There is no task/)).toBeTruthy();
-  expect(screen.getByText("flyte deploy -p p -d d hello.py env")).toBeTruthy();
   expect(screen.queryByRole("tab")).toBeNull();
   expect(launch()).toBeNull();
 });

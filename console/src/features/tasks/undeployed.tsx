@@ -1,7 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import type { Place } from "@/app/place";
 import { Empty, Notice } from "@/design/notice";
-import { shellWord } from "@/entities/action/copy-as";
 import { t } from "@/texts/texts";
 
 interface UndeployedProps {
@@ -21,10 +20,7 @@ export function Undeployed({ place, task, version, run, others }: UndeployedProp
   const what = version === undefined ? t("This task") : t("This version");
   if (run === undefined) {
     return (
-      <Empty
-        title={version === undefined ? t("There is no task {task}", { task }) : t("Task {task} has no version {version}", { task, version })}
-        {...(!others && { command: `flyte deploy -p ${shellWord(project)} -d ${shellWord(domain)} hello.py env` })}
-      >
+      <Empty title={version === undefined ? t("There is no task {task}", { task }) : t("Task {task} has no version {version}", { task, version })}>
         <p>{t("{what} is not deployed, and no run started with it. Other actions may have called it: look at the run that you came from.", { what })}</p>
         {others && <AllVersions place={place} task={task} />}
         <p>

@@ -15,6 +15,7 @@ import { ListPage, SearchBox } from "@/design/list-page";
 import { Empty } from "@/design/notice";
 import type { Column } from "@/design/table";
 import { When } from "@/design/time";
+import { firstTrigger } from "@/entities/project/first-commands";
 import { t } from "@/texts/texts";
 import { Outcomes } from "./outcomes";
 import { triggerKinds, type TriggersSearch } from "./search";
@@ -92,7 +93,9 @@ export function TriggersPage() {
         Object.keys(search).length > 0 ? (
           <Empty title={t("No triggers match")} />
         ) : (
-          <Empty title={t("No triggers deployed yet")} command={`flyte create trigger -p ${project} -d ${domain} TASK NAME --schedule '0 9 * * *'`} />
+          <Empty title={t("No triggers deployed yet")} command={firstTrigger({ project, domain })}>
+            {t("Deploy a task with one:")}
+          </Empty>
         )
       }
       answer={answer}

@@ -139,7 +139,7 @@ it("has a command where there is nothing, which filters do not offer", async () 
   server.listTriggers.mockResolvedValue(create(ListTriggersResponseSchema));
   open(<TriggersPage />);
   expect(await screen.findByText("No triggers deployed yet")).toBeDefined();
-  expect(screen.getByText(/flyte create trigger -p p -d d/)).toBeDefined();
+  expect(screen.getByText(/flyte deploy -p p -d d first_trigger.py/)).toBeDefined();
   cleanup();
   at.search = { q: "other" };
   open(<TriggersPage />);

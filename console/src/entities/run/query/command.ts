@@ -1,5 +1,5 @@
 import type { Place } from "@/app/place";
-import { shellWord } from "@/entities/action/copy-as";
+import { shellWord } from "@/app/shell-word";
 import { partsOf, type Node, type Term } from "./node";
 import { tryQuery } from "./parse";
 

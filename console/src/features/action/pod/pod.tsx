@@ -4,6 +4,7 @@ import type { ContainerContext, LogContext, PodLogContext } from "@gen/flyteidl2
 import type { TaskTemplate } from "@gen/flyteidl2/core/tasks_pb.js";
 import type { RunSpec } from "@gen/flyteidl2/task/run_pb.js";
 import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
+import { shellWord } from "@/app/shell-word";
 import { CopyButton } from "@/design/copy";
 import { Facts, Tag } from "@/design/facts";
 import { dateOf, duration } from "@/design/format";
@@ -11,7 +12,6 @@ import { Phase } from "@/design/phase";
 import { Span, When } from "@/design/time";
 import { t, tn } from "@/texts/texts";
 import type { TabProps } from "../tab";
-import { shellWord } from "@/entities/action/copy-as";
 import { RunLink } from "../summary/action-link";
 import { attemptOf } from "../use-action";
 import { actionId } from "@/entities/action/name";
