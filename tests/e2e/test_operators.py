@@ -85,7 +85,8 @@ FRAMEWORKS = {
         result="sum 285", logs=("the runner is here",), holding=(0,), victim="worker-0", replaced=True, replaced_says="worker pod .* was restarted", role="runner"),
     "Ray": Framework(
         "on_ray.squares", "ray", (operators.kuberay,), (RAYJOBS, RAYCLUSTERS), {0: "raise"}, ".*the driver was told to fail",
-        result="sum 285 it's $HOME", logs=("the driver is here",), holding=(0,), victim="worker-0", replaced=True, replaced_says="Deleted worker Pod", role="submitter"),
+        result="sum 285 it's $HOME", logs=("the driver is here",), holding=(0,), victim="worker-0", replaced=True, replaced_says="Deleted worker Pod", role="submitter",
+        usual=("FailedToCreateService",)),  # KubeRay reads its own service late and makes it again
     "Spark": Framework(
         "on_spark.squares", "spark", (operators.spark,), (SPARKAPPLICATIONS,), {0: "raise"}, ".*the driver was told to fail",
         result="sum 285", logs=("the driver is here", "an executor is here"), holding=(0,), victim="worker-0", replaced=True, role="driver",
