@@ -1,3 +1,4 @@
+import { Code } from "@connectrpc/connect";
 import { createQueryOptions, useQuery, useTransport } from "@connectrpc/connect-query";
 import { useQueries } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
@@ -140,8 +141,10 @@ interface ComparedProps {
 function Compared({ place, keys, onDrop }: ComparedProps) {
   const runs = useMemo(() => keys.map((key) => runOfKey(place, key)), [place, keys]);
   const [details, setDetails] = useState<Readonly<Record<number, RunDetails>>>({});
+  const [absent, setAbsent] = useState<ReadonlySet<number>>(new Set());
   const [chosen, setChosen] = useState(1);
   const know = useCallback((at: number, one: RunDetails) => setDetails((before) => ({ ...before, [at]: one })), []);
+  const miss = useCallback((at: number) => setAbsent((before) => new Set([...before, at])), []);
   const all = runs.map((_, at) => details[at]);
   const [a] = runs;
   const b = runs[chosen] ?? runs[1];
@@ -151,11 +154,11 @@ function Compared({ place, keys, onDrop }: ComparedProps) {
     <>
       <div className={css["sides"]} data-many={runs.length > 2 || undefined}>
         {runs.map((run, at) => (
-          <Followed key={keys[at]} run={run} at={at} onKnown={know} onDrop={() => onDrop(at)} />
+          <Followed key={keys[at]} run={run} at={at} onKnown={know} onAbsent={miss} onDrop={() => onDrop(at)} />
         ))}
       </div>
       {all.every((one) => one !== undefined) && <Differences details={all} />}
-      <Values runs={runs} />
+      {absent.size === 0 && <Values runs={runs} />}
       {runs.length > 2 && (
         <div className={css["head"]} role="group" aria-label={t("Run to compare with A")}>
           <h2>{t("A and {markOf}", { markOf: markOf(chosen) })}</h2>
@@ -166,9 +169,13 @@ function Compared({ place, keys, onDrop }: ComparedProps) {
           ))}
         </div>
       )}
-      <Data key={`data ${chosen}`} a={a} b={b} two={runs.length === 2} />
-      <CodeDiff key={`code ${chosen}`} a={a} b={b} marks={marks} />
-      <Timings key={`timings ${chosen}`} a={a} b={b} marks={marks} />
+      {!absent.has(0) && !absent.has(chosen) && (
+        <>
+          <Data key={`data ${chosen}`} a={a} b={b} two={runs.length === 2} />
+          <CodeDiff key={`code ${chosen}`} a={a} b={b} marks={marks} />
+          <Timings key={`timings ${chosen}`} a={a} b={b} marks={marks} />
+        </>
+      )}
     </>
   );
 }
@@ -177,15 +184,20 @@ interface FollowedProps {
   readonly run: RunName;
   readonly at: number;
   readonly onKnown: (at: number, details: RunDetails) => void;
+  readonly onAbsent: (at: number) => void;
   readonly onDrop: () => void;
 }
 
 /** A run of the comparison, which is followed: its details go to the columns. */
-function Followed({ run, at, onKnown, onDrop }: FollowedProps) {
+function Followed({ run, at, onKnown, onAbsent, onDrop }: FollowedProps) {
   const { state, problem } = useRunDetails(run);
   useEffect(() => {
     if (state) onKnown(at, state);
   }, [at, state, onKnown]);
+  const absent = problem?.code === Code.NotFound;
+  useEffect(() => {
+    if (absent) onAbsent(at);
+  }, [at, absent, onAbsent]);
   return (
     <div>
       {problem && <ProblemNotice error={problem} />}

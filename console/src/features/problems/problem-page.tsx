@@ -21,7 +21,7 @@ export function ProblemPage() {
   const { data, error, isLoading, refetch } = useQuery(
     ProblemService.method.getProblem,
     { projectId: { name: project, domain }, id: number ? BigInt(problem) : 0n },
-    { refetchInterval: 10_000 },
+    { refetchInterval: 10_000, enabled: number },
   );
   useTitle(data?.problem?.code ?? t("Problem"), `${project} / ${domain}`);
   return (
@@ -32,6 +32,13 @@ export function ProblemPage() {
             {t("All problems")}
           </Link>
         </ProblemNotice>
+      )}
+      {!number && (
+        <Empty title={t("There is no problem {problem}", { problem })}>
+          <Link to="/domain/$domain/project/$project/problems" params={place}>
+            {t("All problems")}
+          </Link>
+        </Empty>
       )}
       {isLoading && <Loading what={t("problem")} />}
       {data?.problem && <Found place={place} answer={data} problem={data.problem} />}
