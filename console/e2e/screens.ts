@@ -6,9 +6,23 @@ import { actions, panel, place } from "./test";
 export interface Screen {
   readonly name: string;
   readonly open: (page: Page, runs: Prepared) => Promise<void>;
+  /** It is about something that does not exist, which the browser notes. */
+  readonly absent?: boolean;
 }
 
 const run = (page: Page, name: string, search = "") => page.goto(`${place}/runs/${name}${search}`);
+
+const nothing = "/v2/domain/production/project/flytesnacks";
+
+/** A page of a project that has nothing, or about something that does not exist, and what it says. */
+const shows = (name: string, address: string, words: string, absent = false): Screen => ({
+  name,
+  absent,
+  open: async (page) => {
+    await page.goto(address);
+    await expect(page.getByRole("main")).toContainText(words);
+  },
+});
 
 /** All screens, as they are looked at in every theme and width. */
 export const screens: readonly Screen[] = [
@@ -34,13 +48,21 @@ export const screens: readonly Screen[] = [
       await expect(page.getByRole("dialog")).toBeVisible();
     },
   },
-  {
-    name: "runs-empty",
-    open: async (page) => {
-      await page.goto("/v2/domain/production/project/flytesnacks/runs");
-      await expect(page.getByText("No runs yet")).toBeVisible();
-    },
-  },
+  shows("runs-empty", `${nothing}/runs`, "No runs yet"),
+  shows("tasks-empty", `${nothing}/tasks`, "No task has run yet"),
+  shows("tasks-deployed-empty", `${nothing}/tasks?view=deployed`, "No tasks deployed yet"),
+  shows("triggers-empty", `${nothing}/triggers`, "No triggers deployed yet"),
+  shows("apps-empty", `${nothing}/apps`, "No apps yet"),
+  shows("artifacts-empty", `${nothing}/artifacts`, "No artifacts yet"),
+  shows("secrets-empty", `${nothing}/secrets`, "No secrets in flytesnacks / production"),
+  shows("pools-empty", `${nothing}/pools`, "No worker pools"),
+  shows("problems-empty", `${nothing}/problems`, "No problems"),
+  shows("costs-empty", `${nothing}/costs`, "Nothing has ended"),
+  shows("project-nowhere", "/v2/domain/development/project/nope/runs", "There is no project nope", true),
+  shows("run-nowhere", `${place}/runs/nope`, "does not exist", true),
+  shows("task-nowhere", `${place}/tasks/nope`, "There is no task nope", true),
+  shows("app-nowhere", `${place}/apps/nope`, "does not exist", true),
+  shows("cluster-nowhere", "/v2/clusters/nope", "does not exist", true),
   {
     name: "run",
     open: async (page, runs) => {

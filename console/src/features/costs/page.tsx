@@ -7,7 +7,7 @@ import { useTitle } from "@/app/title";
 import { DataTable } from "@/design/data-table";
 import { Select } from "@/design/field";
 import { count, dateOf } from "@/design/format";
-import { Empty, Notice } from "@/design/notice";
+import { Empty, Loading, Notice } from "@/design/notice";
 import { Note, type Column } from "@/design/table";
 import { Tabs } from "@/design/tabs";
 import { When } from "@/design/time";
@@ -69,16 +69,21 @@ export function CostsPage() {
         {place ? <Link to="/costs">{t("All projects")}</Link> : <span className={page["muted"]}>{t("of all projects")}</span>}
       </div>
       {answer.data && <Totals costs={answer.data} span={span} />}
-      {place ? (
+      {/* What is below the totals would jump when they come. */}
+      {answer.isLoading ? (
+        <Loading what={t("costs")} />
+      ) : place ? (
         <Tabs label={t("Costs by")} value={by} onChange={(next) => change({ by: next })} tabs={Object.entries(groups).map(([key, { label }]) => [key, t("By {label}", { label: inSentence(label) })] as const)}>
           <div className={page["tab"]}>{list}</div>
         </Tabs>
       ) : (
         list
       )}
-      <p className={page["muted"]}>
-        {t("What actions request, times how long they have it, all attempts together. It counts on the day (UTC) on which an action ends.")}
-      </p>
+      {!answer.isLoading && (
+        <p className={page["muted"]}>
+          {t("What actions request, times how long they have it, all attempts together. It counts on the day (UTC) on which an action ends.")}
+        </p>
+      )}
     </div>
   );
 }

@@ -62,8 +62,10 @@ export function TaskPage() {
   const ofRuns = useSpecOfRuns(place, task, version, missing);
   const spec = missing ? ofRuns.data?.spec : details.data?.details?.spec;
   const metadata = details.data?.details?.metadata;
-  const tabs = missing ? tabNames.filter(([known]) => spec !== undefined || known === "runs" || known === "actions" || known === "pipeline") : tabNames;
-  const tab: TaskTab = tabs.some(([known]) => known === search.tab) ? (search.tab ?? "runs") : "runs";
+  const tabs = missing ? tabNames.filter(([one]) => spec !== undefined || one === "runs" || one === "actions" || one === "pipeline") : tabNames;
+  const tab: TaskTab = tabs.some(([one]) => one === search.tab) ? (search.tab ?? "runs") : "runs";
+  // What is above the tabs is known: they would jump when it comes.
+  const known = missing ? Boolean(ofRuns.data) : !answer.isLoading && !details.isLoading;
   const error = answer.error ?? (missing ? ofRuns.error : details.error);
   // Functions, so that only the chosen tab is rendered and sends its requests.
   const contents: Record<TaskTab, () => React.ReactNode> = {
@@ -118,11 +120,11 @@ export function TaskPage() {
         </p>
       )}
       {error && <ProblemNotice error={error} retry={() => void (answer.error ? answer.refetch() : details.refetch())} />}
-      {(answer.isLoading || ofRuns.isLoading) && <Loading what={t("task")} />}
+      {(answer.isLoading || details.isLoading || ofRuns.isLoading) && <Loading what={t("task")} />}
       {missing && ofRuns.isSuccess && (
         <Undeployed place={place} task={task} version={version} run={ofRuns.data?.run} others={version !== undefined && versions.length > 0} />
       )}
-      {(missing ? ofRuns.data : !answer.isLoading) && (
+      {known && (
         <Tabs
           label={t("Task")}
           value={tab}
