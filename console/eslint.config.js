@@ -22,6 +22,7 @@ export default ts.config(
       "@typescript-eslint/no-unsafe-enum-assignment": "off", // columns of the API hold phases as plain numbers
       "@typescript-eslint/only-throw-error": "off", // redirects of the router are thrown
       "no-restricted-imports": ["error", { patterns: [{ group: ["../../*"], message: "Import from @/." }] }],
+      "no-restricted-syntax": ["error", { selector: "JSXOpeningElement[name.name='table']", message: "Use DataTable or Table of @/design, or say why it does not fit." }],
       "@eslint-community/eslint-comments/require-description": "error",
       "@eslint-community/eslint-comments/no-unused-disable": "error",
       "max-len": ["error", { code: 160, ignoreUrls: true, ignoreStrings: true, ignoreTemplateLiterals: true, ignoreRegExpLiterals: true }],
@@ -30,5 +31,6 @@ export default ts.config(
   },
   // In browser tests, an empty pattern means that a fixture needs no other.
   { files: ["e2e/**/*.ts"], rules: { "no-empty-pattern": ["error", { allowObjectPatternsAsParameters: true }] } },
+  { files: ["src/**/*.test.tsx"], rules: { "no-restricted-syntax": "off" } },
   { files: ["**/*.js"], extends: [ts.configs.disableTypeChecked] },
 );

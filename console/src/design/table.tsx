@@ -63,7 +63,7 @@ export function Table<Row>({ label, columns, rows, keyOf, attributesOf, scroll, 
     if (step !== undefined && event.target instanceof Element && !event.target.matches("input, select, textarea") && move(table.current, step)) event.preventDefault();
   };
   const drawn = (
-    // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- the arrow keys go from link to link
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions, no-restricted-syntax -- the arrow keys go from link to link
     <table ref={table} className={scroll ? css["dense"] : css["table"]} aria-label={scroll ? undefined : label} onKeyDown={arrows}>
       <thead>
         <tr>

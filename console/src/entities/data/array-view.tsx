@@ -22,6 +22,7 @@ export function ArrayView({ array }: { readonly array: ArrayData }) {
       )}
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable region must be reachable by keyboard */}
       <div className={css["grid"]} tabIndex={0} role="group" aria-label={t("Values")}>
+        {/* eslint-disable-next-line no-restricted-syntax -- the numbers of an array have no headers */}
         <table>
           <tbody>
             {rows.map((row, at) => (

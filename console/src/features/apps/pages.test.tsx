@@ -175,7 +175,7 @@ it("asks the server for what the filters say, and changes them", async () => {
 it("says how to deploy the first app, and what went wrong", async () => {
   open(<AppsPage />);
   expect(await screen.findByText("No apps yet")).toBeTruthy();
-  expect(screen.getByText(/flyte\.serve\(app\)/)).toBeTruthy();
+  expect(screen.getByText(/^flyte serve -p \S+ -d \S+ hello$/)).toBeTruthy();
   cleanup();
   server.list.mockRejectedValue(new ConnectError("the database is away", Code.Internal));
   open(<AppsPage />);
@@ -208,13 +208,15 @@ it("shows a failed app: why, what to do, its replicas and its load", async () =>
   );
   open(<AppPage />);
   expect(await screen.findByText("Revision 2 cannot start; revision 1 serves.")).toBeTruthy();
-  for (const text of ["Failed", "cannot pull the image", "Correct the image.", "revision 1", "1 of 0 to 3: the minimum"]) expect(screen.getByText(text)).toBeTruthy();
+  expect(screen.getByText("Failed", { selector: "span" })).toBeTruthy();
+  for (const text of ["cannot pull the image", "Correct the image.", "revision 1", "1 of 0 to 3: the minimum"]) expect(screen.getByText(text)).toBeTruthy();
   expect(screen.getByRole("link", { name: /^Open/ }).getAttribute("href")).toBe("http://hello-1.localhost:8088");
   expect(screen.getByRole("link", { name: /^Docs/ }).getAttribute("href")).toBe("http://hello-1.localhost:8088/docs");
   const replicas = within(screen.getByRole("table", { name: "Replicas" }));
   for (const text of ["Ready", "ImagePullBackOff", "no such image"]) expect(replicas.getByText(text)).toBeTruthy();
   expect(screen.getByText("60 requests in the last half hour, 6 failed.")).toBeTruthy();
   expect(screen.getByRole("img", { name: "Requests per second: at most 2, 6 failed" })).toBeTruthy();
+  expect(within(screen.getByRole("group", { name: "Traffic", hidden: true })).getAllByRole("cell", { hidden: true }).map((cell) => cell.textContent)).toEqual(["60", "6", "4 ms", "9 ms", expect.any(String), "1"]);
   expect(screen.getByRole("link", { name: "artifact model@v1" }).getAttribute("href")).toBe("/domain/d/project/p/artifacts/model?version=v1");
   fireEvent.click(replicas.getByRole("button", { name: "Log of hello-2-b" }));
   expect(navigate).toHaveBeenCalledWith(expect.objectContaining({ search: { tab: "logs", replica: "hello-2-b" } }));

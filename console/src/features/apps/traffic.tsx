@@ -4,6 +4,7 @@ import { usePreferences } from "@/app/preferences";
 import { Chart, Charts, Sign } from "@/design/chart";
 import { roundUp } from "@/design/chart-lines";
 import { count, duration, moment } from "@/design/format";
+import { Table } from "@/design/table";
 import { t, tn } from "@/texts/texts";
 import { loadsOf, number, type Load } from "./load";
 import page from "@/design/page.module.css";
@@ -89,7 +90,7 @@ function Drawn({ loads, errors }: { readonly loads: readonly Load[]; readonly er
       </p>
       <details>
         <summary>{t("Show as table")}</summary>
-        <Table loads={loads} zone={zone} />
+        <LoadTable loads={loads} zone={zone} />
       </details>
     </>
   );
@@ -108,25 +109,24 @@ function wordsOf({ requests, errors, answered, failed, p50, p99, concurrency, re
     .join(", ");
 }
 
-function Table({ loads, zone }: { readonly loads: readonly Load[]; readonly zone: string | undefined }) {
+/** The same figures as text. Minutes without requests are left out. */
+function LoadTable({ loads, zone }: { readonly loads: readonly Load[]; readonly zone: string | undefined }) {
   return (
-    <table className={css["table"]}>
-      <thead>
-        <tr>
-          <th scope="col">{t("From")}</th>
-          <th scope="col">{t("Load")}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {loads
-          .filter(({ requests }) => requests > 0)
-          .map((load) => (
-            <tr key={load.from}>
-              <th scope="row">{moment(new Date(load.from), zone)}</th>
-              <td>{wordsOf(load)}</td>
-            </tr>
-          ))}
-      </tbody>
-    </table>
+    <Table
+      label={t("Traffic")}
+      scroll="group"
+      copy
+      rows={loads.filter(({ requests }) => requests > 0)}
+      keyOf={({ from }) => String(from)}
+      columns={[
+        { label: t("From"), cell: ({ from }) => moment(new Date(from), zone), sortBy: ({ from }) => from },
+        { label: t("Requests"), number: true, cell: ({ requests }) => count(requests), sortBy: ({ requests }) => requests, descending: true },
+        { label: t("Failed"), number: true, cell: ({ errors }) => count(errors), sortBy: ({ errors }) => errors, descending: true },
+        { label: t("Median"), number: true, cell: ({ p50 }) => (p50 === undefined ? "–" : duration(p50)), sortBy: ({ p50 }) => p50, descending: true },
+        { label: t("p99"), number: true, cell: ({ p99 }) => (p99 === undefined ? "–" : duration(p99)), sortBy: ({ p99 }) => p99, descending: true },
+        { label: t("Concurrency"), number: true, cell: ({ concurrency }) => number(concurrency), sortBy: ({ concurrency }) => concurrency, descending: true },
+        { label: t("Replicas"), number: true, cell: ({ replicas }) => count(replicas), sortBy: ({ replicas }) => replicas, descending: true },
+      ]}
+    />
   );
 }

@@ -22,6 +22,7 @@ export function Columns({ label, rows, runs, what, mark, numbers = false }: Colu
   return (
     // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable region must be reachable by keyboard
     <div className={css["scroller"]} tabIndex={0} role="region" aria-label={t("{label} of the runs", { label })}>
+      {/* eslint-disable-next-line no-restricted-syntax -- a matrix: its columns are runs, and single cells are marked */}
       <table className={css["facts"]} aria-label={label} style={{ minWidth: `${11 + runs * 11}rem` }}>
         <thead>
           <tr>

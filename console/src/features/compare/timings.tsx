@@ -45,6 +45,7 @@ export function Timings({ a, b, marks }: { readonly a: RunName; readonly b: RunN
       </div>
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable region must be reachable by keyboard */}
       <div className={css["scroller"]} tabIndex={0} role="region" aria-label={t("Durations of the actions")}>
+        {/* eslint-disable-next-line no-restricted-syntax -- rows unfold into rows of the pairs */}
         <table className={css["timings"]}>
           <thead>
             <tr>

@@ -7,6 +7,7 @@ import { Button } from "@/design/button";
 import { Dialog, DialogActions } from "@/design/dialog";
 import { Loading, Notice, ProblemNotice } from "@/design/notice";
 import { Phase } from "@/design/phase";
+import { Note, Table } from "@/design/table";
 import { useNotify } from "@/design/toast";
 import { nameOf } from "@/entities/action/identity";
 import { useWanted } from "@/entities/action/use-wanted";
@@ -86,21 +87,27 @@ function Plan({ run, model, forced = [], onClose }: Omit<RecoverDialogProps, "op
       {first?.reused === 0n && <Notice tone="warning">{t("Nothing can be reused: this is the same as a rerun.")}</Notice>}
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable region must be reachable by keyboard */}
       <div className={css["frame"]} tabIndex={0} role="region" aria-label={t("Actions of the run")}>
-        <table className={css["table"]}>
-          <thead>
-            <tr>
-              <th scope="col">{t("Action")}</th>
-              <th scope="col">{t("Phase")}</th>
-              <th scope="col">{t("Result")}</th>
-              <th scope="col">{t("Rerun")}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {actions.map((action) => (
-              <Row key={action.name} action={action} title={titleOf(action.name)} forced={force.includes(action.name)} onToggle={toggle} />
-            ))}
-          </tbody>
-        </table>
+        <Table<PlannedAction>
+          label={t("Actions of the run")}
+          rows={actions}
+          keyOf={({ name }) => name}
+          attributesOf={({ name }) => ({ "data-action": name })}
+          columns={[
+            { label: t("Action"), cell: ({ name }) => <Named action={name} title={titleOf(name)} /> },
+            { label: t("Phase"), cell: ({ phase }) => <Phase phase={phase} /> },
+            {
+              label: t("Result"),
+              cell: ({ reused, reason }) => (
+                <>
+                  {reused ? t("Reused") : t("Reruns")}
+                  {reason && <Note>{reason}</Note>}
+                </>
+              ),
+              wrap: true,
+            },
+            { label: t("Rerun"), cell: (action) => <Choice action={action} title={titleOf(action.name)} forced={force.includes(action.name)} onToggle={toggle} /> },
+          ]}
+        />
       </div>
       {preview.hasNextPage && (
         <div>
@@ -133,42 +140,25 @@ function useTitles(model: RunModel | undefined, actions: readonly PlannedAction[
 
 const noModel = new RunModel();
 
-function Row({
-  action,
-  title,
-  forced,
-  onToggle,
-}: {
+function Named({ action, title }: { readonly action: string; readonly title: string | undefined }) {
+  return (
+    <>
+      {title}
+      <span className={css["name"]}>{action}</span>
+      {action === "a0" && <Note>{t("root action")}</Note>}
+    </>
+  );
+}
+
+interface ChoiceProps {
   readonly action: PlannedAction;
   readonly title: string | undefined;
   readonly forced: boolean;
   readonly onToggle: (name: string) => void;
-}) {
-  return (
-    <tr data-action={action.name}>
-      <th scope="row">
-        {title}
-        <span className={css["name"]}>{action.name}</span>
-        {action.name === "a0" && <span className={css["reason"]}>{t("root action")}</span>}
-      </th>
-      <td>
-        <Phase phase={action.phase} />
-      </td>
-      <td>
-        {action.reused ? t("Reused") : t("Reruns")}
-        {action.reason && <span className={css["reason"]}>{action.reason}</span>}
-      </td>
-      <td data-label="Rerun">
-        {/* Actions that rerun anyway need no choice. */}
-        {(action.reused || forced) && action.name !== "a0" && (
-          <input
-            type="checkbox"
-            aria-label={t("Rerun {value}{name}", { value: title === undefined ? "" : `${title} `, name: action.name })}
-            checked={forced}
-            onChange={() => onToggle(action.name)}
-          />
-        )}
-      </td>
-    </tr>
-  );
+}
+
+/** Whether to rerun an action that could be reused. Actions that rerun anyway need no choice. */
+function Choice({ action: { name, reused }, title, forced, onToggle }: ChoiceProps) {
+  if (name === "a0" || (!reused && !forced)) return null;
+  return <input type="checkbox" aria-label={t("Rerun {value}{name}", { value: title === undefined ? "" : `${title} `, name })} checked={forced} onChange={() => onToggle(name)} />;
 }

@@ -11,6 +11,7 @@ import { roundUp } from "@/design/chart-lines";
 import { Select } from "@/design/field";
 import { count, duration, moment } from "@/design/format";
 import { Loading, Notice, ProblemNotice } from "@/design/notice";
+import { Table, type Column } from "@/design/table";
 import { useNow } from "@/design/time";
 import { fixed, t, tn } from "@/texts/texts";
 import { bucketsOf, ended, failureRate, totalsOf, type Bucket } from "./buckets";
@@ -156,7 +157,7 @@ function Drawn({ buckets, marks }: { readonly buckets: readonly Bucket[]; readon
       )}
       <details>
         <summary>{t("Show as table")}</summary>
-        <Table buckets={buckets} />
+        <BucketTable buckets={buckets} />
       </details>
     </>
   );
@@ -175,7 +176,7 @@ function Axis({ buckets, shown }: { readonly buckets: readonly Bucket[]; readonl
   );
 }
 
-/** An interval as text, for the axis and for the table, which screen readers read. */
+/** An interval as text. */
 function wordsOf(bucket: Bucket): string {
   if (ended(bucket) === 0) return t("no actions ended");
   const rate = failureRate(bucket);
@@ -192,26 +193,35 @@ function wordsOf(bucket: Bucket): string {
 }
 
 /** The same figures as text. Intervals in which nothing ended are left out. */
-function Table({ buckets }: { readonly buckets: readonly Bucket[] }) {
+function BucketTable({ buckets }: { readonly buckets: readonly Bucket[] }) {
   const { zone } = usePreferences();
+  const figure = (label: string, of: (bucket: Bucket) => number | undefined, write: (value: number) => string = count): Column<Bucket> => ({
+    label,
+    number: true,
+    cell: (bucket) => {
+      const value = of(bucket);
+      return value === undefined ? "–" : write(value);
+    },
+    sortBy: of,
+    descending: true,
+  });
   return (
-    <table className={css["table"]}>
-      <thead>
-        <tr>
-          <th scope="col">{t("From")}</th>
-          <th scope="col">{t("Ended actions")}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {buckets
-          .filter((one) => ended(one) > 0)
-          .map((one) => (
-            <tr key={one.from}>
-              <th scope="row">{moment(new Date(one.from), zone)}</th>
-              <td>{wordsOf(one)}</td>
-            </tr>
-          ))}
-      </tbody>
-    </table>
+    <Table
+      label={t("History")}
+      scroll="group"
+      copy
+      rows={buckets.filter((one) => ended(one) > 0)}
+      keyOf={({ from }) => String(from)}
+      columns={[
+        { label: t("From"), cell: ({ from }) => moment(new Date(from), zone), sortBy: ({ from }) => from },
+        figure(t("Succeeded"), ({ succeeded }) => succeeded),
+        figure(t("Failed"), ({ failed }) => failed),
+        figure(t("Failure rate"), failureRate, percent),
+        figure(t("Aborted"), ({ aborted }) => aborted),
+        figure(t("Cached"), ({ cached }) => cached),
+        figure(t("Median"), ({ p50 }) => p50, duration),
+        figure(t("p90"), ({ p90 }) => p90, duration),
+      ]}
+    />
   );
 }

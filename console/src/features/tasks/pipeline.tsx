@@ -38,6 +38,7 @@ export function Pipeline({ place, task }: { readonly place: Place; readonly task
           </p>
           {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable region must be reachable by keyboard */}
           <div className={css["scroll"]} role="region" aria-label={t("Tasks by run")} tabIndex={0}>
+            {/* eslint-disable-next-line no-restricted-syntax -- a matrix: its columns are runs, whose headers are links */}
             <table className={css["grid"]} data-testid="pipeline">
               <thead>
                 <tr>

@@ -9,6 +9,7 @@ import { CopyButton } from "@/design/copy";
 import { Facts, Tag } from "@/design/facts";
 import { dateOf, duration } from "@/design/format";
 import { Phase } from "@/design/phase";
+import { Table } from "@/design/table";
 import { Span, When } from "@/design/time";
 import { t, tn } from "@/texts/texts";
 import type { TabProps } from "../tab";
@@ -131,24 +132,17 @@ export function Container({ container }: { readonly container: ContainerSpec }) 
         ]}
       />
       {container.resources.length > 0 && (
-        <table className={css["table"]}>
-          <thead>
-            <tr>
-              <th scope="col">{t("Resource")}</th>
-              <th scope="col">{t("Request")}</th>
-              <th scope="col">{t("Limit")}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {container.resources.map(([name, requested, limit]) => (
-              <tr key={name}>
-                <th scope="row">{name}</th>
-                <td>{requested || "–"}</td>
-                <td>{limit || "–"}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table
+          label={t("Resources of {name}", { name: container.name })}
+          scroll="group"
+          rows={container.resources}
+          keyOf={([name]) => name}
+          columns={[
+            { label: t("Resource"), cell: ([name]) => name },
+            { label: t("Request"), cell: ([, requested]) => requested || "–" },
+            { label: t("Limit"), cell: ([, , limit]) => limit || "–" },
+          ]}
+        />
       )}
       {container.command.length > 0 && (
         <details className={css["more"]}>

@@ -10,6 +10,7 @@ import { CopyButton } from "@/design/copy";
 import { dateOf, duration, moment } from "@/design/format";
 import { Loading, Notice, ProblemNotice } from "@/design/notice";
 import { isLive } from "@/design/phases";
+import { Table } from "@/design/table";
 import { actionId } from "@/entities/action/name";
 import { t, tn } from "@/texts/texts";
 import type { TabProps } from "../tab";
@@ -58,32 +59,33 @@ function Usage({ usage }: { readonly usage: GetAttemptUsageResponse }) {
       <p className={css["about"]} role="status">
         {time
           ? [moment(time, zone), ...shown.map((one) => at(one, usage, pointed ?? 0)).filter(Boolean)].join(" · ")
-          : first && last && tn(usage.points.length, "{n} measurement over {getTime}, {spent} of processor time", "{n} measurements over {getTime}, {spent} of processor time", { getTime: duration(last.getTime() - first.getTime()), spent: duration(spent) })}
+          : usage.points.length === 1
+            ? t("One measurement")
+            : first && last && tn(usage.points.length, "{n} measurement over {getTime}, {spent} of processor time", "{n} measurements over {getTime}, {spent} of processor time", { getTime: duration(last.getTime() - first.getTime()), spent: duration(spent) })}
       </p>
-      <table className={css["table"]} data-testid="resource-peaks">
-        <thead>
-          <tr>
-            <th scope="col">{t("Resource")}</th>
-            <th scope="col">{t("Peak")}</th>
-            <th scope="col">{t("Request")}</th>
-            <th scope="col">{t("Limit")}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map((one) => (
-            <tr key={one.title}>
-              <th scope="row">{one.title}</th>
-              {[usage.peaks, usage.requests, usage.limits].map((amounts, column) => {
-                const value = one.of(amounts);
-                return <td key={column}>{value === undefined ? "–" : one.write(value)}</td>;
-              })}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <div data-testid="resource-peaks">
+        <Table
+          label={t("Peaks")}
+          scroll="group"
+          rows={shown}
+          keyOf={({ title }) => title}
+          columns={[
+            { label: t("Resource"), cell: ({ title }) => title },
+            { label: t("Peak"), number: true, cell: amount(usage.peaks) },
+            { label: t("Request"), number: true, cell: amount(usage.requests) },
+            { label: t("Limit"), number: true, cell: amount(usage.limits) },
+          ]}
+        />
+      </div>
     </>
   );
 }
+
+/** A cell for what is used, requested or allowed of a resource. */
+const amount = (amounts: GetAttemptUsageResponse["peaks"]) => (resource: Resource) => {
+  const value = resource.of(amounts);
+  return value === undefined ? "–" : resource.write(value);
+};
 
 const memoryLimit = (usage: GetAttemptUsageResponse): string => {
   const limit = memory.of(usage.limits);
