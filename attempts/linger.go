@@ -5,6 +5,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/attempts/verdict"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 )
 
 // Linger is how long the process of an attempt may run after it wrote its error document or its outputs, as one does that hangs in
@@ -27,5 +28,6 @@ func (l Linger) After(pause time.Duration) time.Duration {
 
 // Words say on an attempt that its process still runs although it wrote its outcome.
 func (l Linger) Words() (reason, message string) {
-	return "OutcomeWritten", "the task has written its outcome, but its process still runs; it is stopped " + time.Duration(l).String() + " after that was noticed"
+	return "OutcomeWritten", sentence.Say(
+		"the task has written its outcome, but its process still runs; it is stopped %s after that was noticed", time.Duration(l))
 }

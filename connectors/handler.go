@@ -2,13 +2,13 @@ package connectors
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/connectors/store"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 )
 
 // handler serves ConnectorRegistryService.
@@ -51,33 +51,34 @@ func (h *handler) ExplainConnectorWait(ctx context.Context, r *enginev1.ExplainC
 	if standing == nil {
 		return nil, rpc.NotFound("no connector has the action %d", r.GetUid())
 	}
-	return &enginev1.ExplainConnectorWaitResponse{Message: words(standing)}, nil
+	says := words(standing)
+	return &enginev1.ExplainConnectorWaitResponse{Message: sentence.English(says...), Sentences: sentence.Parts(says...)}, nil
 }
 
 // words say how far a job is.
-func words(at *store.Standing) string {
+func words(at *store.Standing) (says []sentence.Sentence) {
 	j, c := &at.Job, &at.Connector
-	var text string
 	switch {
 	case j.Connector == "":
-		return fmt.Sprintf("no connector serves tasks of type %q now", j.TaskType)
+		return append(says, sentence.New("no connector serves tasks of type %q now", j.TaskType))
 	case c.Name == "":
-		return fmt.Sprintf("the connector %s has the job, and it is no longer configured", j.Connector)
+		return append(says, sentence.New("the connector %s has the job, and it is no longer configured", j.Connector))
 	case j.Stage == store.Waiting && j.Problem == "" && c.Problem == "":
-		text = fmt.Sprintf("the connector %s is about to start the job; it has %d jobs, and %d wait", j.Connector, c.Jobs, c.Waiting)
+		return append(says, sentence.New("the connector %s is about to start the job; it has %d jobs, and %d wait", j.Connector, c.Jobs, c.Waiting))
+	case j.Stage < store.Created && j.Problem == "":
+		says = append(says, sentence.New("the connector %s has not started the job", j.Connector))
 	case j.Stage < store.Created:
-		text = fmt.Sprintf("the connector %s has not started the job", j.Connector)
+		says = append(says, sentence.New("the connector %s has not started the job: %s", j.Connector, j.Problem))
+	case j.Problem == "":
+		says = append(says, sentence.New("the connector %s has the job", j.Connector))
 	default:
-		text = fmt.Sprintf("the connector %s has the job", j.Connector)
-	}
-	if j.Problem != "" {
-		text += ": " + j.Problem
+		says = append(says, sentence.New("the connector %s has the job: %s", j.Connector, j.Problem))
 	}
 	if c.Problem != "" {
-		text += "; the connector does not answer: " + c.Problem
+		says = append(says, sentence.New("the connector does not answer: %s", c.Problem))
 		if c.AnsweredAt != nil {
-			text += "; its last answer came at " + c.AnsweredAt.UTC().Format(time.RFC3339)
+			says = append(says, sentence.New("its last answer came at %s", c.AnsweredAt.UTC().Format(time.RFC3339)))
 		}
 	}
-	return text
+	return says
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/text/clip"
 	"github.com/flyte-binary/flyte-binary/internal/text/redact"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 	"github.com/flyte-binary/flyte-binary/internal/work/failpoint"
 )
 
@@ -75,9 +76,9 @@ func (w *worker) event(j *store.Job, assigned *enginev1.Assignment, phase common
 		event.Version = 0
 	}
 	if len(j.Told) == 0 && j.Stage == store.Created {
-		words := "connector " + w.remote.Name + " runs it"
+		words := sentence.Say("connector %s runs it", w.remote.Name)
 		if id := jobID(j.Meta); id != "" {
-			words += " as job " + id
+			words = sentence.Say("connector %s runs it as job %s", w.remote.Name, id)
 		}
 		event.ClusterEvents = append(event.ClusterEvents, w.reporter.Note(now, "JobCreated", words))
 	}

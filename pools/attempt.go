@@ -13,6 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/names/timelimit"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 	"github.com/flyte-binary/flyte-binary/pools/store"
 )
 
@@ -123,9 +124,9 @@ func (h *handler) event(a *store.Action, assigned *enginev1.Assignment, phase co
 	}
 	event := h.reporter.Event(attempts.Position{Action: a.Action, Cluster: assigned.GetCluster(), Attempt: a.Attempt, Phase: phase}, at)
 	if a.Worker != "" {
-		event.ClusterEvents = []*workflow.ClusterEvent{h.reporter.Note(at, "Worker", "worker "+a.Worker)}
+		event.ClusterEvents = []*workflow.ClusterEvent{h.reporter.Note(at, "Worker", sentence.Say("worker %s", a.Worker))}
 		if a.Start.Slow != "" && phase == common.ActionPhase_ACTION_PHASE_RUNNING {
-			event.ClusterEvents = append(event.ClusterEvents, h.reporter.Note(at, "SlowStart", "the process had to load its code itself: "+a.Start.Slow))
+			event.ClusterEvents = append(event.ClusterEvents, h.reporter.Note(at, "SlowStart", sentence.Say("the process had to load its code itself: %s", a.Start.Slow)))
 		}
 		// Before a worker has the attempt, there is no log.
 		event.LogContext = logContext(a.Worker)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 	"github.com/flyte-binary/flyte-binary/pools/size"
 )
 
@@ -24,7 +25,8 @@ func (h *handler) ExplainWorkerWait(ctx context.Context, r *enginev1.ExplainWork
 		return nil, err
 	}
 	if a.Worker != "" {
-		return &enginev1.ExplainWorkerWaitResponse{Message: "worker " + a.Worker + " prepares it"}, nil
+		prepares := sentence.New("worker %s prepares it", a.Worker)
+		return &enginev1.ExplainWorkerWaitResponse{Message: prepares.String(), Sentences: sentence.Parts(prepares)}, nil
 	}
 	waiter := size.Waiter{Ahead: a.Ahead, NotBefore: orZero(a.NotBefore)}
 	w := size.Explain(a.Sized.Pool, waiter, a.Trouble, a.Now)
@@ -33,10 +35,10 @@ func (h *handler) ExplainWorkerWait(ctx context.Context, r *enginev1.ExplainWork
 		return nil, err
 	}
 	if why, is := closed[a.Sized.Cluster]; is && w.Cause == size.Starts {
-		w = size.Wait{Cause: size.Problem, Message: "no worker starts: cluster " + a.Sized.Cluster + " " + why.Words}
+		w = size.Says(size.Problem, sentence.New("no worker starts: cluster %s %s", a.Sized.Cluster, why.Words))
 	}
 	return &enginev1.ExplainWorkerWaitResponse{
-		Cause: causes[w.Cause], Message: w.Message, Limit: int64(w.Limit), Used: int64(w.Used), Ahead: int64(a.Ahead),
+		Cause: causes[w.Cause], Message: sentence.English(w.Says...), Sentences: sentence.Parts(w.Says...), Limit: int64(w.Limit), Used: int64(w.Used), Ahead: int64(a.Ahead),
 	}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 )
 
@@ -110,14 +111,16 @@ func memoryOf(entries []*core.Resources_ResourceEntry) string {
 
 // retryWords say why an attempt was lost, when the next one begins, and how much of which budget is used.
 func retryWords(lost *failure.Failure, pause time.Duration, used, budget int32) string {
-	when := "retrying now"
-	if pause > 0 {
-		when = "retrying in " + Round(pause)
+	switch {
+	case lost.IsUsers() && pause <= 0:
+		return sentence.Say("%s; retrying now (retry %d of %d of the task)", lost.Code, used, budget)
+	case lost.IsUsers():
+		return sentence.Say("%s; retrying in %s (retry %d of %d of the task)", lost.Code, Round(pause), used, budget)
+	case pause <= 0:
+		return sentence.Say("%s; retrying now (system retry %d of %d)", lost.Code, used, budget)
+	default:
+		return sentence.Say("%s; retrying in %s (system retry %d of %d)", lost.Code, Round(pause), used, budget)
 	}
-	if lost.IsUsers() {
-		return fmt.Sprintf("%s; %s (retry %d of %d of the task)", lost.Code, when, used, budget)
-	}
-	return fmt.Sprintf("%s; %s (system retry %d of %d)", lost.Code, when, used, budget)
 }
 
 // Round formats a pause for users.

@@ -10,6 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/attempts"
 	"github.com/flyte-binary/flyte-binary/attempts/verdict"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 )
 
@@ -58,7 +59,7 @@ func (r *Reconciler) withOutcome(ctx context.Context, entry *entry, attempt *plu
 		}
 		return state
 	}
-	state.Phase, state.EndedAt, state.Message = common.ActionPhase_ACTION_PHASE_SUCCEEDED, now, "its process was ended, since it had written its outcome long before"
+	state.Phase, state.EndedAt, state.Message = common.ActionPhase_ACTION_PHASE_SUCCEEDED, now, sentence.Say("its process was ended, since it had written its outcome long before")
 	state.StillRuns = true
 	return state
 }

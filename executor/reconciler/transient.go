@@ -2,7 +2,6 @@ package reconciler
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -12,6 +11,7 @@ import (
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 )
@@ -36,7 +36,7 @@ func (r *Reconciler) backOff(ctx context.Context, task *v1.TaskAction, entry *en
 	at.version = r.nextVersion(at.version, task)
 	event := r.event(task, at, r.eventTime(entry, at, r.deps.Clock.Now()))
 	event.ClusterEvents = []*workflow.ClusterEvent{r.reporter.Warning(event.GetUpdatedTime().AsTime(), "ClusterUnavailable",
-		fmt.Sprintf("%v, next try in %s, further ones at most every %s; this does not use up an attempt", err, verdict.Round(pause), r.config.MaxErrorBackoff))}
+		sentence.Say("%v, next try in %s, further ones at most every %s; this does not use up an attempt", err, verdict.Round(pause), r.config.MaxErrorBackoff))}
 	r.report(task, entry, &plan{position: at}, &enginev1.Transition{Event: event})
 	return pause
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 	"github.com/flyte-binary/flyte-binary/internal/work/failpoint"
 	"github.com/flyte-binary/flyte-binary/internal/work/stacks"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
@@ -172,7 +173,7 @@ func (k *Keeper[T]) judge(ctx context.Context, attempt *plugin.Attempt, object T
 	return plugin.State{
 		Phase:   common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES,
 		Reason:  "NameTaken",
-		Message: fmt.Sprintf("waiting for another %s named %s to be deleted", k.kind.Name, object.GetName()),
+		Message: sentence.Say("waiting for another %s named %s to be deleted", k.kind.Name, object.GetName()),
 		Recheck: namePause,
 	}, nil
 }

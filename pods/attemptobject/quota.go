@@ -1,7 +1,6 @@
 package attemptobject
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 )
 
@@ -48,7 +48,7 @@ func (k *Keeper[T]) awaitQuota(key types.NamespacedName, refused error) plugin.S
 	return plugin.State{
 		Phase:   common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES,
 		Reason:  "QuotaExceeded",
-		Message: fmt.Sprintf("the quota of the namespace is exhausted; retrying in about %.0f s, which does not count as an attempt: %v", pause.Seconds(), refused),
+		Message: sentence.Say("the quota of the namespace is exhausted; retrying in about %.0f s, which does not count as an attempt: %v", pause.Seconds(), refused),
 		Recheck: pause*3/4 + rand.N(pause/2), //nolint:gosec // spreads load
 	}
 }

@@ -1,7 +1,6 @@
 package podstatus
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -9,6 +8,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
@@ -65,7 +65,7 @@ func (r *Reader) Observe(attempt *plugin.Attempt, pod *corev1.Pod) plugin.State 
 		state.Fail(failure.New(failure.NodeLost, "the pod's deletion is overdue"))
 	case primary != nil && primary.State.Terminated != nil:
 		state.Phase = common.ActionPhase_ACTION_PHASE_RUNNING
-		state.Reason, state.Message = "Finishing", "the container has ended; sidecars of the pod upload its outputs"
+		state.Reason, state.Message = "Finishing", sentence.Say("the container has ended; sidecars of the pod upload its outputs")
 	case primary != nil && primary.State.Running != nil:
 		state.Phase = common.ActionPhase_ACTION_PHASE_RUNNING
 	default:
@@ -241,7 +241,7 @@ func ofUnscheduled(state *plugin.State, pod *corev1.Pod, now time.Time) {
 		state.Phase, state.Recheck = common.ActionPhase_ACTION_PHASE_QUEUED, left
 		return
 	}
-	state.Reason, state.Message = "Pending", fmt.Sprintf("waiting for a node (pod %s not scheduled yet)", pod.Name)
+	state.Reason, state.Message = "Pending", sentence.Say("waiting for a node (pod %s not scheduled yet)", pod.Name)
 }
 
 // byBlame orders containers by how likely they made the pod fail: sidecars are stopped with the others and come last.

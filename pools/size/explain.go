@@ -1,8 +1,9 @@
 package size
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 )
 
 // Cause says what keeps an action from a worker.
@@ -35,8 +36,8 @@ type Trouble struct {
 
 // Wait is why an action waits.
 type Wait struct {
-	Cause   Cause
-	Message string
+	Cause Cause
+	Says  []sentence.Sentence
 	// Limit is how many slots the pool may have, and Used how many are taken. They are set with Slots.
 	Limit, Used int
 }
@@ -44,7 +45,7 @@ type Wait struct {
 // Explain says why an action of a pool waits, by the limits of Decide.
 func Explain(p Pool, w Waiter, trouble Trouble, now time.Time) Wait {
 	if w.NotBefore.After(now) {
-		return Wait{Cause: Backoff, Message: "the pause before its next attempt ends at " + w.NotBefore.UTC().Format(time.RFC3339)}
+		return Says(Backoff, sentence.New("the pause before its next attempt ends at %s", w.NotBefore.UTC().Format(time.RFC3339)))
 	}
 	started, starting, free, used := 0, 0, 0, 0
 	for _, one := range p.Workers {
@@ -61,33 +62,34 @@ func Explain(p Pool, w Waiter, trouble Trouble, now time.Time) Wait {
 	limit := p.limit()
 	switch {
 	case free > w.Ahead:
-		return Wait{Message: "a worker is about to take it"}
+		return Says(Nothing, sentence.New("a worker is about to take it"))
 	case started == 0 && trouble.Reason != "":
-		return Wait{Cause: Problem, Message: "no worker can start: " + trouble.Reason + next(trouble, now)}
+		return Says(Problem, next(trouble, now, sentence.New("no worker can start: %s", trouble.Reason))...)
 	case starting > 0:
-		return Wait{Cause: Starts, Message: count(starting, "worker is", "workers are") + " starting"}
+		return Says(Starts, sentence.Count(starting, "1 worker is starting", "{n} workers are starting"))
 	case len(p.Workers) < limit && trouble.RetryAt.After(now):
-		return Wait{Cause: Problem, Message: "no further worker can start: " + trouble.Reason + next(trouble, now)}
+		return Says(Problem, next(trouble, now, sentence.New("no further worker can start: %s", trouble.Reason))...)
 	case len(p.Workers) < limit:
-		return Wait{Cause: Starts, Message: "a worker is about to be started"}
+		return Says(Starts, sentence.New("a worker is about to be started"))
 	}
-	return Wait{
-		Cause: Slots, Limit: limit * p.Policy.Concurrency, Used: used,
-		Message: fmt.Sprintf("all slots are taken: %s, the most that its environment may have, with %s each",
-			count(limit, "worker runs", "workers run"), count(p.Policy.Concurrency, "slot", "slots")),
+	all := sentence.Count(limit, "all slots are taken: 1 worker runs, the most that its environment may have, with %d slots each",
+		"all slots are taken: {n} workers run, the most that its environment may have, with %d slots each", p.Policy.Concurrency)
+	if p.Policy.Concurrency == 1 {
+		all = sentence.Count(limit, "all slots are taken: 1 worker runs, the most that its environment may have, with 1 slot each",
+			"all slots are taken: {n} workers run, the most that its environment may have, with 1 slot each")
 	}
+	wait := Says(Slots, all)
+	wait.Limit, wait.Used = limit*p.Policy.Concurrency, used
+	return wait
 }
 
-func next(t Trouble, now time.Time) string {
+// Says is a wait in words.
+func Says(cause Cause, all ...sentence.Sentence) Wait { return Wait{Cause: cause, Says: all} }
+
+// next adds when the next worker is tried.
+func next(t Trouble, now time.Time, why sentence.Sentence) []sentence.Sentence {
 	if !t.RetryAt.After(now) {
-		return ""
+		return []sentence.Sentence{why}
 	}
-	return "; the next try is at " + t.RetryAt.UTC().Format(time.RFC3339)
-}
-
-func count(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
+	return []sentence.Sentence{why, sentence.New("the next try is at %s", t.RetryAt.UTC().Format(time.RFC3339))}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 	"github.com/flyte-binary/flyte-binary/pools/size"
 )
 
@@ -38,8 +39,8 @@ func TestExplain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := size.Pool{Policy: size.Policy{Max: 2, Concurrency: 2}, Waiting: 1 + c.waiter.Ahead, Workers: c.workers}
 			w := size.Explain(p, c.waiter, c.trouble, start)
-			require.Equal(t, c.cause, w.Cause, w.Message)
-			require.Contains(t, w.Message, c.text)
+			require.Equal(t, c.cause, w.Cause, w.Says)
+			require.Contains(t, sentence.English(w.Says...), c.text)
 			require.Equal(t, c.cause == size.Slots, w.Limit > 0)
 			if c.cause == size.Slots {
 				require.Equal(t, 4, w.Limit)

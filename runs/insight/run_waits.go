@@ -9,6 +9,7 @@ import (
 
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/conditions"
 	"github.com/flyte-binary/flyte-binary/runs/limits"
@@ -136,7 +137,8 @@ func (e *explaining) explain(ctx context.Context, a *lists.Standing, counts []in
 	default:
 		wait.Wait = &insightv1.Wait{Queue: e.Waits.Queues.Of(a.Queue).Name, Since: timestamppb.New(a.CreatedAt)}
 		if a.AdmittedAt == nil {
-			wait.Wait.Cause, wait.Wait.Message = insightv1.WaitCause_WAIT_CAUSE_PLACEMENT, "no cluster has room for it"
+			wait.Wait.Cause = insightv1.WaitCause_WAIT_CAUSE_PLACEMENT
+			say(wait.GetWait(), sentence.New("no cluster has room for it"))
 		} else {
 			err = clusterWait(wait.GetWait(), a)
 		}
@@ -175,10 +177,10 @@ func (e *explaining) queueWait(ctx context.Context, wait *insightv1.RunWait, a *
 		Queue: queue, Project: a.Project, Person: a.CreatedBySubject, RunID: a.RunID, RunLimit: int(a.RunLimit), Root: a.ParentName == nil, Executor: a.Runner.OnCluster(),
 	})
 	if decision.Admits() {
-		w.Cause, w.Message = insightv1.WaitCause_WAIT_CAUSE_TURN, "its turn in queue "+queue.Name+" has not come"
+		turnWait(w, queue.Name)
 		return nil
 	}
-	limitWait(w, decision)
+	limitWait(w, decision, 0)
 	if decision.Limit != limits.Run {
 		e.holders[wait] = e.mostIn(queue, decision.Limit == limits.Installation, a.RunID)
 	}

@@ -3,7 +3,6 @@ package insight
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"connectrpc.com/connect"
@@ -15,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 	"github.com/flyte-binary/flyte-binary/runs/limits"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
@@ -96,11 +96,16 @@ func (s *Waits) Of(ctx context.Context, a *lists.Standing) (*insightv1.Wait, err
 		return w, nil
 	// Holds come before limits: a held action is not up for admission.
 	case a.Hold == schema.HoldCache:
-		w.Cause, w.Message = insightv1.WaitCause_WAIT_CAUSE_PENDING, "its key is about to be looked up in the cache"
+		w.Cause = insightv1.WaitCause_WAIT_CAUSE_PENDING
+		say(w, sentence.New("its key is about to be looked up in the cache"))
 		return w, nil
 	case a.Hold == schema.HoldReservation:
 		w.Cause = insightv1.WaitCause_WAIT_CAUSE_CACHE_RESERVATION
-		w.Message = cmp.Or(a.CacheReason, "another action computes the outputs that the cache has no entry for yet")
+		if a.CacheReason != "" {
+			say(w, sentence.Free(a.CacheReason))
+		} else {
+			say(w, sentence.New("another action computes the outputs that the cache has no entry for yet"))
+		}
 		owner, err := s.Actions.ReservedBy(ctx, &a.Action)
 		if owner != nil {
 			w.Behind = owner.Proto()
@@ -116,10 +121,11 @@ func (s *Waits) Of(ctx context.Context, a *lists.Standing) (*insightv1.Wait, err
 func signalWait(a *lists.Standing) *insightv1.Wait {
 	w := &insightv1.Wait{
 		Cause: insightv1.WaitCause_WAIT_CAUSE_SIGNAL, Since: timestamppb.New(a.CreatedAt),
-		Message: fmt.Sprintf("the condition %s waits for a signal", a.TaskName),
 	}
 	if a.DeadlineAt != nil {
-		w.Message += ", until " + a.DeadlineAt.UTC().Format(time.RFC3339)
+		say(w, sentence.New("the condition %s waits for a signal, until %s", a.TaskName, a.DeadlineAt.UTC().Format(time.RFC3339)))
+	} else {
+		say(w, sentence.New("the condition %s waits for a signal", a.TaskName))
 	}
 	return w
 }
@@ -128,16 +134,9 @@ func signalWait(a *lists.Standing) *insightv1.Wait {
 func clusterWait(w *insightv1.Wait, a *lists.Standing) error {
 	w.Cause, w.Since = insightv1.WaitCause_WAIT_CAUSE_CLUSTER, timestamppb.New(*a.AdmittedAt)
 	if a.Runner.InProcess() {
-		w.Cause, w.Message = insightv1.WaitCause_WAIT_CAUSE_PENDING, "the runs service is about to run it"
+		w.Cause = insightv1.WaitCause_WAIT_CAUSE_PENDING
+		say(w, sentence.New("the runs service is about to run it"))
 		return nil
-	}
-	switch a.Phase {
-	case state.Queued:
-		w.Message = "it is admitted, and the cluster has not begun with it yet"
-	case state.Initializing:
-		w.Message = "the cluster prepares its container"
-	default:
-		w.Message = "the cluster has no place for it yet"
 	}
 	// own is the executor's newest message about this phase of the attempt, told the newest of anyone about the attempt, lost the
 	// error of the attempt before it.
@@ -160,17 +159,34 @@ func clusterWait(w *insightv1.Wait, a *lists.Standing) error {
 			own = cmp.Or(own, saidByExecutor(list))
 		}
 	}
-	if told = cmp.Or(own, told); told != "" {
-		w.Message += ": " + told
-	}
 	if a.Phase == state.Queued && a.Attempt > 1 {
 		w.Cause = insightv1.WaitCause_WAIT_CAUSE_BACKOFF
-		w.Message = fmt.Sprintf("attempt %d was lost and attempt %d begins when its backoff is over", a.Attempt-1, a.Attempt)
+		say(w, sentence.New("attempt %d was lost and attempt %d begins when its backoff is over", a.Attempt-1, a.Attempt))
 		if lost != "" {
-			w.Message += "; " + lost
+			say(w, sentence.Free(lost))
 		}
+		return nil
 	}
+	say(w, inCluster(a.Phase, cmp.Or(own, told)))
 	return nil
+}
+
+// inCluster says where the cluster is with an action; told is what it says itself, if anything.
+func inCluster(phase int16, told string) sentence.Sentence {
+	switch {
+	case phase == state.Queued && told == "":
+		return sentence.New("it is admitted, and the cluster has not begun with it yet")
+	case phase == state.Queued:
+		return sentence.New("it is admitted, and the cluster has not begun with it yet: %s", told)
+	case phase == state.Initializing && told == "":
+		return sentence.New("the cluster prepares its container")
+	case phase == state.Initializing:
+		return sentence.New("the cluster prepares its container: %s", told)
+	case told == "":
+		return sentence.New("the cluster has no place for it yet")
+	default:
+		return sentence.New("the cluster has no place for it yet: %s", told)
+	}
 }
 
 // sourceExecutor is the source of what the executor says itself, a sentence about what the attempt waits for. The Events of the
@@ -200,7 +216,8 @@ func (s *Waits) poolWait(ctx context.Context, w *insightv1.Wait, a *lists.Standi
 	answer, err := s.Pools.ExplainWorkerWait(ctx, &enginev1.ExplainWorkerWaitRequest{Uid: a.ID})
 	switch {
 	case connect.CodeOf(err) == connect.CodeNotFound:
-		w.Cause, w.Message = insightv1.WaitCause_WAIT_CAUSE_PENDING, "its pool of workers is about to receive it"
+		w.Cause = insightv1.WaitCause_WAIT_CAUSE_PENDING
+		sayInstead(w, sentence.New("its pool of workers is about to receive it"))
 		return nil
 	case err != nil:
 		return err
@@ -208,13 +225,15 @@ func (s *Waits) poolWait(ctx context.Context, w *insightv1.Wait, a *lists.Standi
 	cause := poolCauses[answer.GetCause()]
 	if cause == insightv1.WaitCause_WAIT_CAUSE_BACKOFF {
 		if w.GetCause() != cause { // its own message says which attempt was lost
-			w.Cause, w.Message = cause, answer.GetMessage()
+			w.Cause, w.Message, w.Sentences = cause, answer.GetMessage(), answer.GetSentences()
 		}
 		return nil
 	}
-	w.Cause, w.Message, w.Limit, w.Used, w.Ahead = cause, answer.GetMessage(), answer.GetLimit(), answer.GetUsed(), answer.GetAhead()
-	if w.GetAhead() > 0 && cause != insightv1.WaitCause_WAIT_CAUSE_PENDING {
-		w.Message += fmt.Sprintf("; %s ahead of it in its pool", howMany(int(w.GetAhead())))
+	w.Cause, w.Message, w.Sentences = cause, answer.GetMessage(), answer.GetSentences()
+	w.Limit, w.Used, w.Ahead = answer.GetLimit(), answer.GetUsed(), answer.GetAhead()
+	if ahead := int(w.GetAhead()); ahead > 0 && cause != insightv1.WaitCause_WAIT_CAUSE_PENDING {
+		say(w, orMore(ahead, sentence.New("%d actions or more are ahead of it in its pool", worklists.MaxAhead),
+			sentence.Count(ahead, "one action is ahead of it in its pool", "{n} actions are ahead of it in its pool")))
 	}
 	return nil
 }
@@ -248,72 +267,96 @@ func (s *Waits) queueWait(ctx context.Context, w *insightv1.Wait, a *lists.Stand
 	w.Ahead = int64(stands.Ahead)
 	switch decision := load.Decide(action); {
 	case !decision.Admits():
-		limitWait(w, decision)
-		if decision.Limit == limits.Installation && most < s.MaxLive {
-			w.Message += fmt.Sprintf(", fewer than the usual %d because the cluster answers slowly", s.MaxLive)
-		}
+		limitWait(w, decision, s.MaxLive)
 	case stands.Ahead > 0 || stands.Shared > 0 || stands.Turns > 0:
-		w.Cause, w.Message = insightv1.WaitCause_WAIT_CAUSE_TURN, "its turn in queue "+queue.Name+" has not come"
+		turnWait(w, queue.Name)
 	default:
-		w.Cause, w.Message = insightv1.WaitCause_WAIT_CAUSE_PENDING, "it is about to be admitted"
+		w.Cause = insightv1.WaitCause_WAIT_CAUSE_PENDING
+		say(w, sentence.New("it is about to be admitted"))
 	}
-	if stands.Ahead > 0 {
-		w.Message += fmt.Sprintf("; %s ahead of it in queue %s", howMany(stands.Ahead), queue.Name)
+	if n := stands.Ahead; n > 0 {
+		say(w, orMore(n, sentence.New("%d actions or more are ahead of it in queue %s", worklists.MaxAhead, queue.Name),
+			sentence.Count(n, "one action is ahead of it in queue %s", "{n} actions are ahead of it in queue %s", queue.Name)))
 	}
-	if stands.Shared > 0 {
-		w.Message += takeTurns(stands.Shared, count(stands.People, "other caller")+" in project "+a.Project, "it")
+	if n := stands.Shared; n > 0 {
+		say(w, turnsOfPeople(n, stands.People, a.Project))
 	}
-	if stands.Turns > 0 {
-		w.Message += takeTurns(stands.Turns, count(stands.Projects, "other project"), "those of project "+a.Project)
+	if n := stands.Turns; n > 0 {
+		say(w, turnsOfProjects(n, stands.Projects, a.Project))
 	}
 	return nil
 }
 
-// takeTurns says whose actions get places in turn with others, so that none of them is ahead of all others.
-func takeTurns(n int, whose, others string) string {
-	take := "take"
-	if n == 1 {
-		take = "takes"
-	}
-	return fmt.Sprintf("; %s of %s %s turns with %s", count(n, "action"), whose, take, others)
+func turnWait(w *insightv1.Wait, queue string) {
+	w.Cause = insightv1.WaitCause_WAIT_CAUSE_TURN
+	say(w, sentence.New("its turn in queue %s has not come", queue))
 }
 
-// count is a number with its noun.
-func count(n int, noun string) string {
-	switch {
-	case n == 1:
-		return "one " + noun
-	case n >= worklists.MaxAhead:
-		return fmt.Sprintf("%d %ss or more", worklists.MaxAhead, noun)
-	default:
-		return fmt.Sprintf("%d %ss", n, noun)
+// turnsOfPeople and turnsOfProjects say whose actions get places in turn with others, so that none of them is ahead of all others.
+func turnsOfPeople(n, people int, project string) sentence.Sentence {
+	more := sentence.New("%d actions or more of other callers in project %s take turns with it", worklists.MaxAhead, project)
+	if people == 1 {
+		return orMore(n, more, sentence.Count(n, "one action of one other caller in project %s takes turns with it",
+			"{n} actions of one other caller in project %s take turns with it", project))
 	}
+	return orMore(n, more, sentence.Count(n, "one action of %d other callers in project %s takes turns with it",
+		"{n} actions of %d other callers in project %s take turns with it", people, project))
 }
 
-// limitWait explains a decision that a limit holds the action back. The queue is in the wait already.
-func limitWait(w *insightv1.Wait, d limits.Decision) {
+func turnsOfProjects(n, projects int, project string) sentence.Sentence {
+	more := sentence.New("%d actions or more of other projects take turns with those of project %s", worklists.MaxAhead, project)
+	if projects == 1 {
+		return orMore(n, more, sentence.Count(n, "one action of one other project takes turns with those of project %s",
+			"{n} actions of one other project take turns with those of project %s", project))
+	}
+	return orMore(n, more, sentence.Count(n, "one action of %d other projects takes turns with those of project %s",
+		"{n} actions of %d other projects take turns with those of project %s", projects, project))
+}
+
+// orMore takes the sentence of more where n is as many as are counted.
+func orMore(n int, more, exactly sentence.Sentence) sentence.Sentence {
+	if n >= worklists.MaxAhead {
+		return more
+	}
+	return exactly
+}
+
+// say adds a sentence to a wait.
+func say(w *insightv1.Wait, one sentence.Sentence) {
+	if w.GetMessage() != "" {
+		w.Message += "; "
+	}
+	w.Message += one.String()
+	w.Sentences = append(w.Sentences, one.Parts())
+}
+
+// sayInstead replaces what a wait says.
+func sayInstead(w *insightv1.Wait, one sentence.Sentence) {
+	w.Message, w.Sentences = one.String(), sentence.Parts(one)
+}
+
+// limitWait explains a decision that a limit holds the action back. The queue is in the wait already. usual is how many actions may be
+// live in the installation while no cluster is slow.
+func limitWait(w *insightv1.Wait, d limits.Decision, usual int) {
 	w.Limit, w.Used = int64(d.Max), int64(d.Used)
-	used := fmt.Sprintf("(%d of %d in use)", d.Used, d.Max)
 	switch d.Limit {
 	case limits.None:
 	case limits.Run:
 		w.Cause = insightv1.WaitCause_WAIT_CAUSE_RUN_CONCURRENCY
-		w.Message = "the run is at its limit of concurrent actions " + used
+		say(w, sentence.New("the run is at its limit of concurrent actions (%d of %d in use)", d.Used, d.Max))
 	case limits.QueueRuns:
 		w.Cause = insightv1.WaitCause_WAIT_CAUSE_QUEUE_RUNS
-		w.Message = "queue " + w.GetQueue() + " is at its limit of concurrent runs " + used
+		say(w, sentence.New("queue %s is at its limit of concurrent runs (%d of %d in use)", w.GetQueue(), d.Used, d.Max))
 	case limits.QueueActions:
 		w.Cause = insightv1.WaitCause_WAIT_CAUSE_QUEUE_ACTIONS
-		w.Message = "queue " + w.GetQueue() + " is at its limit " + used
+		say(w, sentence.New("queue %s is at its limit (%d of %d in use)", w.GetQueue(), d.Used, d.Max))
 	case limits.Installation:
 		w.Cause = insightv1.WaitCause_WAIT_CAUSE_INSTALLATION
-		w.Message = "the installation is at its limit of concurrent actions " + used
+		if d.Max < usual {
+			say(w, sentence.New("the installation is at its limit of concurrent actions (%d of %d in use), fewer than the usual %d because the cluster answers slowly",
+				d.Used, d.Max, usual))
+			return
+		}
+		say(w, sentence.New("the installation is at its limit of concurrent actions (%d of %d in use)", d.Used, d.Max))
 	}
-}
-
-func howMany(ahead int) string {
-	if ahead == 1 {
-		return "one action is"
-	}
-	return count(ahead, "action") + " are"
 }

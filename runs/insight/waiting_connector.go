@@ -7,6 +7,7 @@ import (
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 	"github.com/flyte-binary/flyte-binary/runs/store/lists"
 )
 
@@ -18,11 +19,13 @@ func (s *Waits) connectorWait(ctx context.Context, w *insightv1.Wait, a *lists.S
 	answer, err := s.Connectors.ExplainConnectorWait(ctx, &enginev1.ExplainConnectorWaitRequest{Uid: a.ID})
 	switch {
 	case connect.CodeOf(err) == connect.CodeNotFound:
-		w.Cause, w.Message = insightv1.WaitCause_WAIT_CAUSE_CONNECTOR, "its connector is about to receive it"
+		w.Cause = insightv1.WaitCause_WAIT_CAUSE_CONNECTOR
+		sayInstead(w, sentence.New("its connector is about to receive it"))
 		return nil
 	case err != nil:
 		return err
 	}
-	w.Cause, w.Message, w.Limit, w.Used = insightv1.WaitCause_WAIT_CAUSE_CONNECTOR, answer.GetMessage(), answer.GetLimit(), answer.GetUsed()
+	w.Cause, w.Limit, w.Used = insightv1.WaitCause_WAIT_CAUSE_CONNECTOR, answer.GetLimit(), answer.GetUsed()
+	w.Message, w.Sentences = answer.GetMessage(), answer.GetSentences()
 	return nil
 }

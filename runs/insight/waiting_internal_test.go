@@ -14,7 +14,7 @@ func TestEveryLimitIsExplained(t *testing.T) {
 	causes := map[insightv1.WaitCause]bool{}
 	for limit := limits.Run; limit <= limits.Installation; limit++ {
 		w := &insightv1.Wait{Queue: "gpu"}
-		limitWait(w, limits.Decision{Limit: limit, Max: 4, Used: 5})
+		limitWait(w, limits.Decision{Limit: limit, Max: 4, Used: 5}, 4)
 		require.NotZero(t, w.GetCause(), limit)
 		require.False(t, causes[w.GetCause()], "%s explains two limits", w.GetCause())
 		causes[w.GetCause()] = true

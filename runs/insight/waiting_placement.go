@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 	"github.com/flyte-binary/flyte-binary/runs/placement"
 	"github.com/flyte-binary/flyte-binary/runs/store/lists"
 )
@@ -31,9 +32,14 @@ func (s *Waits) placementWait(ctx context.Context, w *insightv1.Wait, a *lists.S
 	}
 	choice := s.Places.Explain(request)
 	if choice.Cluster != "" {
-		w.Message = "cluster " + choice.Cluster + " has room for it now, and it is about to be admitted"
+		say(w, sentence.New("cluster %s has room for it now, and it is about to be admitted", choice.Cluster))
 		return nil
 	}
-	w.Message, w.Resource = choice.Words, choice.Resource
+	w.Resource = choice.Resource
+	if choice.Resource != "" {
+		say(w, sentence.New("no cluster has enough free %s: %s", choice.Resource, choice.Words))
+	} else {
+		say(w, sentence.Free(choice.Words))
+	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/wire/outbound"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/internal/work/leased"
@@ -130,12 +131,12 @@ func (l *Loop) call(ctx context.Context, call *worklists.PendingWebhook, hook *w
 	case ctx.Err() != nil:
 		return
 	case err == nil:
-		err = l.done(ctx, call, note{try: try, reason: "WebhookDelivered", message: "the webhook at " + host + " was called", good: true})
+		err = l.done(ctx, call, note{try: try, reason: "WebhookDelivered", message: sentence.Say("the webhook at %s was called", host), good: true})
 	case try >= l.config.MaxTries:
 		log.Warn().Err(err).Msg("dropped a webhook after its last try")
 		err = l.done(ctx, call, note{
 			try: try, reason: "WebhookGivenUp",
-			message: fmt.Sprintf("the webhook at %s is given up after %d tries; the last time: %v. The condition waits on and can be signalled", host, try, err),
+			message: sentence.Say("the webhook at %s is given up after %d tries; the last time: %v. The condition waits on and can be signalled", host, try, err),
 		})
 	default:
 		log.Info().Err(err).Msg("webhook call failed; retrying")
@@ -173,7 +174,7 @@ func (l *Loop) done(ctx context.Context, call *worklists.PendingWebhook, n note)
 func (l *Loop) again(ctx context.Context, call *worklists.PendingWebhook, host string, try int, failure error) error {
 	pause := backoff.After(l.config.Backoff.First, l.config.Backoff.Max, try)
 	if try == 1 {
-		n := note{try: try, reason: "WebhookFailed", message: fmt.Sprintf(
+		n := note{try: try, reason: "WebhookFailed", message: sentence.Say(
 			"calling the webhook at %s failed: %v; retrying in %s, at most %d calls", host, failure, pause.Round(time.Millisecond), l.config.MaxTries)}
 		if err := l.note(ctx, call, n); err != nil {
 			return err

@@ -1,10 +1,15 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { t } from "@/texts/texts";
+import { SentenceSchema } from "@gen/flytebinary/insight/v1/sentence_pb.js";
+import { fill, t } from "@/texts/texts";
+import { language } from "@/texts/language";
+import { sayParts } from "@/texts/server";
 
 /** An error for people: what is wrong, and what to do. */
 export interface Problem {
   readonly title: string;
   readonly message: string;
+  /** The language of the message if that is not the page's. */
+  readonly lang?: "en";
   readonly advice: string;
   /** Whether the error is temporary, so that a retry may succeed. */
   readonly passing: boolean;
@@ -25,6 +30,18 @@ const advice: Partial<Record<Code, [title: string, advice: string]>> = {
   [Code.DeadlineExceeded]: [t("Timed out"), t("Retry. If the problem persists, check the system page.")],
 };
 
+/** The message of an error in the language of the page. The field that it blames stays before it. */
+function messageOf(error: ConnectError): Pick<Problem, "message" | "lang"> {
+  const message = error.rawMessage;
+  if (language === "en") return { message };
+  const [parts] = error.findDetails(SentenceSchema);
+  if (!parts) return { message, lang: "en" };
+  const english = fill(parts.text, Object.fromEntries(parts.values.map((value, at) => [String(at + 1), value]))) as string;
+  const { text, lang } = sayParts(parts);
+  if (lang !== undefined || !message.endsWith(english)) return { message, lang: "en" };
+  return { message: message.slice(0, message.length - english.length) + text };
+}
+
 export function problemOf(error: unknown): Problem {
   const known = ConnectError.from(error);
   // A browser only reports "failed to fetch" if nothing answers.
@@ -32,7 +49,7 @@ export function problemOf(error: unknown): Problem {
   const [title, words] = advice[code] ?? [t("Unexpected error"), t("Retry. If the problem persists, check the server log.")];
   return {
     title,
-    message: known.rawMessage,
+    ...messageOf(known),
     advice: words,
     passing: code === Code.Unavailable || code === Code.DeadlineExceeded || code === Code.Canceled,
     code,

@@ -28,7 +28,7 @@ export function duration(ms: number): string {
 export function ago(ms: number): string {
   if (ms < 5000) return t("just now");
   const [size, unit] = units.find(([limit]) => ms >= limit) ?? [1000, "s"];
-  return t("{span} ago", { span: `${Math.floor(ms / size)} ${unit}` });
+  return t("{time} ago", { time: `${Math.floor(ms / size)} ${unit}` });
 }
 
 const sizes = ["B", "KiB", "MiB", "GiB", "TiB"];

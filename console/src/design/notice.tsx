@@ -45,7 +45,7 @@ export function ProblemNotice({ error, retry, children }: { readonly error: unkn
   const problem: Problem = isProblem(error) ? error : problemOf(error);
   return (
     <Notice tone="danger" title={problem.title} role="alert">
-      <p>{problem.message}</p>
+      <p lang={problem.lang}>{problem.message}</p>
       <p className={css["muted"]}>{problem.advice}</p>
       {children && <p>{children}</p>}
       {retry && (

@@ -147,7 +147,7 @@ function usePlaceEntries(typed: string): readonly Entry[] {
   const everywhere = useProjects("");
   const places = [...new Map([...projects, ...everywhere.projects].map((project) => [project.id, project])).values()]
     .flatMap((project) =>
-      project.domains.map((domain) => ({ project: project.id, domain: domain.id, title: t("Runs of {id} / {id2}", { id: project.id, id2: domain.id }), name: project.name })),
+      project.domains.map((domain) => ({ project: project.id, domain: domain.id, title: t("Runs of {project} / {domain}", { project: project.id, domain: domain.id }), name: project.name })),
     )
     .filter(({ title, name }) => fits(typed, `${title} ${name}`))
     .slice(0, mostPlaces)

@@ -10,7 +10,7 @@ export function Zone() {
   const { zone, setZone } = usePreferences();
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const name = zoneName(zone);
-  const other = zone === "UTC" ? t("your time ({own})", { own }) : "UTC";
+  const other = zone === "UTC" ? t("your time ({zone})", { zone: own }) : "UTC";
   return (
     <Tooltip text={t("Times are in {zone}. Press for {other}.", { zone: zone ?? own, other })}>
       <Button small kind="quiet" className={css["zone"]} aria-label={t("Times are in {name}. Show them in {other}", { name, other })} onClick={() => setZone(zone === "UTC" ? undefined : "UTC")}>

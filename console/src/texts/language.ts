@@ -36,11 +36,18 @@ export const choice = chosen();
 export let language: Language = "en";
 export let catalogue: Catalogue | undefined;
 
+/** The sentences of the server that come without parts, so that they are known by their words. */
+export let recognised: readonly string[] = [];
+
 /** Loads the language of the page. All modules that have texts are evaluated afterwards. */
 export async function loadLanguage(): Promise<void> {
   const wanted = choice ?? preferred() ?? "en";
   try {
-    if (wanted !== "en") [language, catalogue] = [wanted, (await catalogues[wanted]()).default];
+    if (wanted !== "en") {
+      const [texts, server] = await Promise.all([catalogues[wanted](), import("./server.json")]);
+      recognised = server.default.flatMap(({ text, said }: { text: string; said?: boolean }) => (said ? [text] : []));
+      [language, catalogue] = [wanted, texts.default];
+    }
   } catch {
     // Better a page in English than none.
   }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { collect, placeholders, type Text } from "./collect";
 import de from "./de.json";
+import server from "./server.json";
 import type { Catalogue } from "./language";
 
 const root = join(import.meta.dirname, "..");
@@ -12,6 +13,8 @@ const files = readdirSync(root, { recursive: true, encoding: "utf8" })
   .sort();
 const collected = files.map((file) => collect(file, readFileSync(join(root, file), "utf8")));
 const texts = collected.flatMap((one) => one.texts);
+/** The sentences of the server, which a test of the server collects. */
+const said: readonly Text[] = server.map((one: { text: string; one?: string }) => ({ key: one.text, at: "server.json", ...(one.one === undefined ? {} : { one: one.one }) }));
 
 /** What looks like a text and is none. */
 const exceptions: Readonly<Record<string, string>> = { "phase:failed,timed-out since:24h": "a query" };
@@ -42,7 +45,7 @@ function contradictions(all: readonly Text[]): string[] {
 }
 
 test("texts do not contradict each other", () => {
-  expect(contradictions(texts)).toEqual([]);
+  expect(contradictions([...texts, ...said])).toEqual([]);
 });
 
 /** What a translation lacks, has too much, or has with other placeholders. */
@@ -68,7 +71,7 @@ const sameNames = (key: string, translated: string, wanted: readonly string[], f
 
 for (const [language, catalogue] of Object.entries(catalogues))
   test(`the catalogue ${language} has each text, and no other`, () => {
-    expect(faults(catalogue, texts, new Intl.PluralRules(language).resolvedOptions().pluralCategories)).toEqual([]);
+    expect(faults(catalogue, [...texts, ...said], new Intl.PluralRules(language).resolvedOptions().pluralCategories)).toEqual([]);
   });
 
 describe("the rules find", () => {

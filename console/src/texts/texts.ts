@@ -4,7 +4,7 @@ import { catalogue, language } from "./language";
 type Words = Readonly<Record<string, string | number>>;
 type Parts = Readonly<Record<string, ReactNode>>;
 
-const plurals = new Intl.PluralRules(language);
+export const plurals = new Intl.PluralRules(language);
 const numbers = new Intl.NumberFormat(language);
 
 /** A number as the language writes it. */
@@ -19,7 +19,8 @@ export const inSentence = (label: string): string => (language === "en" ? label.
 
 const written = (part: ReactNode): string => (typeof part === "string" ? part : typeof part === "number" || typeof part === "bigint" ? String(part) : "");
 
-function fill(text: string, values: Parts | undefined): ReactNode {
+/** A text with its placeholders replaced. */
+export function fill(text: string, values: Parts | undefined): ReactNode {
   if (!values) return text;
   // Every second part is the name of a placeholder. Braces without a value are text.
   const parts = text.split(/\{(\w+)\}/).map((part, at) => (at % 2 === 0 ? part : part in values ? values[part] : `{${part}}`));

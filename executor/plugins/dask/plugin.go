@@ -6,6 +6,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/executor/plugins/operated"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
 )
@@ -43,7 +44,7 @@ func read(object *unstructured.Unstructured) operated.Reading {
 	case "Running":
 		return operated.Reading{Begun: true}
 	case "JobCreated", "ClusterCreated":
-		return operated.Reading{Phase: common.ActionPhase_ACTION_PHASE_INITIALIZING, Reason: status, Message: "the Dask operator creates the cluster"}
+		return operated.Reading{Phase: common.ActionPhase_ACTION_PHASE_INITIALIZING, Reason: status, Message: sentence.Say("the Dask operator creates the cluster")}
 	}
 	return operated.Reading{}
 }

@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 	"github.com/flyte-binary/flyte-binary/pods/kueue"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 )
@@ -43,7 +43,7 @@ func (p *Plugin) observe(ctx context.Context, attempt *plugin.Attempt, job *batc
 			return plugin.State{}, err
 		}
 		if why != "" {
-			state.Message = "the Job is suspended: " + why
+			state.Message = sentence.Say("the Job is suspended: %s", why)
 		}
 		state.Recheck = kueue.Recheck
 	}
@@ -62,7 +62,7 @@ func awaitController(state *plugin.State, job *batchv1.Job) {
 		waitSuspended(state)
 	case deleted:
 		state.Phase, state.Failure = common.ActionPhase_ACTION_PHASE_RUNNING, nil
-		state.Reason, state.Message = "PodDeleted", "the pod was deleted; waiting for the Job controller to settle the Job"
+		state.Reason, state.Message = "PodDeleted", sentence.Say("the pod was deleted; waiting for the Job controller to settle the Job")
 	}
 }
 
@@ -84,7 +84,7 @@ func (p *Plugin) withoutPod(job *batchv1.Job) plugin.State {
 		state.Phase, state.Recheck = common.ActionPhase_ACTION_PHASE_QUEUED, controllerPause-max(age, 0)
 	default:
 		state.Reason = "Pending"
-		state.Message = fmt.Sprintf("job %s waits for the Job controller to create its pod; the events of the Job say why it does not", job.Name)
+		state.Message = sentence.Say("job %s waits for the Job controller to create its pod; the events of the Job say why it does not", job.Name)
 	}
 	return state
 }
@@ -94,7 +94,7 @@ const reasonSuspended = "JobSuspended"
 
 func waitSuspended(state *plugin.State) {
 	state.Phase, state.Failure, state.Paused = common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES, nil, true
-	state.Reason, state.Message = reasonSuspended, "the Job is suspended until its queue admits it"
+	state.Reason, state.Message = reasonSuspended, sentence.Say("the Job is suspended until its queue admits it")
 }
 
 // podOf returns the pod of a Job; nil when there is none. When the Job has ended, the API server has the last word on that:

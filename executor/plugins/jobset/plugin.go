@@ -1,8 +1,6 @@
 package jobset
 
 import (
-	"fmt"
-
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -10,6 +8,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/executor/plugins/operated"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
 )
@@ -52,7 +51,7 @@ func read(object *unstructured.Unstructured) operated.Reading {
 	reading := operated.Reading{Suspended: operated.Condition(object, "Suspended") != nil || operated.Suspended(object, "suspend")}
 	if restarts, _, _ := unstructured.NestedInt64(object.Object, "status", "restarts"); restarts > 0 {
 		reading.Phase = common.ActionPhase_ACTION_PHASE_RUNNING
-		reading.Reason, reading.Message = "Restarted", fmt.Sprintf("the JobSet restarted all pods after one failed; restart %d", restarts)
+		reading.Reason, reading.Message = "Restarted", sentence.Say("the JobSet restarted all pods after one failed; restart %d", restarts)
 	}
 	return reading
 }

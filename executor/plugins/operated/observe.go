@@ -16,6 +16,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 	"github.com/flyte-binary/flyte-binary/pods/kueue"
 	"github.com/flyte-binary/flyte-binary/pods/members"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
@@ -168,7 +169,7 @@ func (p *Plugin) ofLive(state *plugin.State, object *unstructured.Unstructured, 
 	if reading.Suspended {
 		state.Expected, state.Paused = true, true
 		state.Phase = common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES
-		state.Reason, state.Message = reasonSuspended, object.GetKind()+" is suspended until its queue admits it"
+		state.Reason, state.Message = reasonSuspended, sentence.Say("%s is suspended until its queue admits it", object.GetKind())
 		return
 	}
 	if m := neverStarts(all); m != nil {
@@ -208,7 +209,7 @@ func (p *Plugin) explainQueue(ctx context.Context, state *plugin.State, object *
 	}
 	why, err := kueue.Why(ctx, p.deps.Live, object)
 	if why != "" {
-		state.Message = object.GetKind() + " is suspended: " + why
+		state.Message = sentence.Say("%s is suspended: %s", object.GetKind(), why)
 	}
 	state.Recheck = kueue.Recheck
 	return err
@@ -276,7 +277,7 @@ func (p *Plugin) withoutPods(state *plugin.State, object *unstructured.Unstructu
 	state.Phase = common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES
 	if reading.Message == "" {
 		state.Reason = "OperatorSilent"
-		state.Message = fmt.Sprintf("%s %s waits for %s to create its pods; the events of the object and the operator's log say why it does not",
+		state.Message = sentence.Say("%s %s waits for %s to create its pods; the events of the object and the operator's log say why it does not",
 			object.GetKind(), object.GetName(), p.kind.Install)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor/plugins/ray/rayclusters"
 	"github.com/flyte-binary/flyte-binary/executor/plugins/ray/sharing"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 )
 
@@ -67,17 +68,17 @@ func (r *ray) inCluster(
 	switch {
 	case state.Phase >= common.ActionPhase_ACTION_PHASE_RUNNING:
 		state.Expected = true
-		state.Message = "shares the Ray cluster " + name.Name + " with other attempts of its environment"
+		state.Message = sentence.Say("shares the Ray cluster %s with other attempts of its environment", name.Name)
 	case cluster.Suspended:
 		state.Phase, state.Expected = common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES, true
-		state.Message = "the shared Ray cluster " + name.Name + " is suspended until its queue admits it"
+		state.Message = sentence.Say("the shared Ray cluster %s is suspended until its queue admits it", name.Name)
 	case !cluster.Ready:
 		state.Expected = true
-		state.Message = "the shared Ray cluster " + name.Name + " is being created"
+		state.Message = sentence.Say("the shared Ray cluster %s is being created", name.Name)
 		err = r.AddWait(ctx, &state, attempt, "the shared Ray cluster "+name.Name, cluster.Pods)
 	default:
 		state.Expected = true
-		state.Message = "waits for the shared Ray cluster " + name.Name + " to take the task"
+		state.Message = sentence.Say("waits for the shared Ray cluster %s to take the task", name.Name)
 	}
 	return state, err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor/plugins/ray/sharing"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/plugins"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
 )
@@ -108,7 +109,7 @@ func read(object *unstructured.Unstructured) operated.Reading {
 		reading.NotStarted = reading.Reason == "SubmissionFailed" && job == ""
 	case "Initializing", "Waiting", "Retrying":
 		reading.Phase = common.ActionPhase_ACTION_PHASE_INITIALIZING
-		reading.Message = cmp.Or(reading.Message, "the Ray cluster is being created")
+		reading.Message = cmp.Or(reading.Message, sentence.Say("the Ray cluster is being created"))
 	case "Suspending", "Suspended":
 		reading.Suspended = true
 	default:

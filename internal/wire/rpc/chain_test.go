@@ -18,6 +18,7 @@ import (
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
@@ -140,9 +141,28 @@ func TestInvalidArgumentNamesItsFieldInADetail(t *testing.T) {
 	require.Equal(t, []string{"run_id.name"}, violatedFields(t, wire))
 }
 
+func TestMessagesComeInParts(t *testing.T) {
+	parts := func(err error) *insightv1.Sentence {
+		wire := call(t, rpc.Chain{}, func(context.Context) error { return err })
+		for _, detail := range wire.Details() {
+			if value, err := detail.Value(); err == nil {
+				if found, ok := value.(*insightv1.Sentence); ok {
+					return found
+				}
+			}
+		}
+		return nil
+	}
+	require.Equal(t, "run {1} has no attempt {2}", parts(rpc.NotFound("run %s has no attempt %d", "r", 7)).GetText())
+	require.Equal(t, []string{"r", "7"}, parts(rpc.NotFound("run %s has no attempt %d", "r", 7)).GetValues())
+	require.Equal(t, []string{"5"}, parts(rpc.InvalidArgument("limit", "at most %d", 5)).GetValues(), "beside the field")
+	require.Nil(t, parts(rpc.NotFound("%s", "what somebody else says")), "nobody can translate it")
+	require.Nil(t, parts(rpc.NotFound("run %s does not exist", strings.Repeat("x", 2000))), "headers are small")
+}
+
 func violatedFields(t *testing.T, wire *connect.Error) []string {
 	t.Helper()
-	require.Len(t, wire.Details(), 1)
+	require.NotEmpty(t, wire.Details())
 	value, err := wire.Details()[0].Value()
 	require.NoError(t, err)
 	violations, ok := value.(*validate.Violations)

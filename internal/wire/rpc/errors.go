@@ -1,10 +1,12 @@
 package rpc
 
 import (
-	"fmt"
 	"time"
 
 	"google.golang.org/protobuf/proto"
+
+	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 )
 
 // Error is a failure with a kind. Message is meant for clients and never has text of the cause; the cause, Err, is
@@ -15,6 +17,8 @@ type Error struct {
 	Field string
 	// Message is the text for clients.
 	Message string
+	// Parts are the message for clients that say it in other languages; nil for none.
+	Parts *insightv1.Sentence
 	// RetryAfter is when the same call may succeed; 0 if that is not known. See TryLater.
 	RetryAfter time.Duration
 	// Detail is for programs; nil for none.
@@ -56,7 +60,8 @@ func (e *Error) Is(target error) bool {
 
 // InvalidArgument blames a field of the request, given by its path in proto names.
 func InvalidArgument(field, format string, args ...any) error {
-	return &Error{Kind: KindInvalidArgument, Field: field, Message: fmt.Sprintf(format, args...)}
+	message := sentence.New(format, args...)
+	return &Error{Kind: KindInvalidArgument, Field: field, Message: message.String(), Parts: message.Parts()}
 }
 
 // NotFound says that the requested object does not exist.
@@ -126,5 +131,6 @@ func Internal(err error, format string, args ...any) error {
 }
 
 func newError(kind Kind, cause error, format string, args []any) error {
-	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...), Err: cause}
+	message := sentence.New(format, args...)
+	return &Error{Kind: kind, Message: message.String(), Parts: message.Parts(), Err: cause}
 }

@@ -11,6 +11,8 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 )
 
 // toConnect is the only place that converts our errors to Connect errors.
@@ -42,8 +44,14 @@ func oursToConnect(err *Error) *connect.Error {
 	if err.RetryAfter > 0 {
 		sayWhen(wire, err.RetryAfter)
 	}
+	if parts := err.Parts; parts != nil && !sentence.IsFree(parts) && proto.Size(parts) <= maxParts {
+		addDetail(wire, parts)
+	}
 	return wire
 }
+
+// maxParts is the most bytes that the parts of a message may have: details are in headers, of which clients take 8 KB in all.
+const maxParts = 1 << 10
 
 // passOn keeps code, message and details of what another service answered, but of its headers only the time to retry, and never
 // the code unknown.

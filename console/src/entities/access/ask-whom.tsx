@@ -52,7 +52,7 @@ function Name({ giver: { member, name, email, scope }, subject, body }: { readon
   if (member?.kind === MemberKind.GROUP)
     return (
       <>
-        {t("the group {name}{where}", { name: member.name, where })}
+        {t("the group {name}{provider}", { name: member.name, provider: where })}
       </>
     );
   return (

@@ -17,7 +17,7 @@ export function ArrayView({ array }: { readonly array: ArrayData }) {
       {min !== undefined && (
         <p className={css["muted"]}>
           {t("Min {min}, max {max}, mean {mean}", { min, max, mean })}
-          {read < total && ` ${t("of the first {read} values", { read: count(read) })}`}
+          {read < total && ` ${t("of the first {count} values", { count: count(read) })}`}
         </p>
       )}
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable region must be reachable by keyboard */}

@@ -34,7 +34,7 @@ const mostColumns = 30;
 export async function openNpy(source: FileSource): Promise<ArrayData> {
   const { descr, fortran, shape, start } = await headerOf(source);
   const type = elementOf(descr);
-  if (!type) throw new NoPreviewError(t("The array has elements of type {descr}, which the console does not read. Its shape is {shapeWords}.", { descr: descr.slice(0, 100), shapeWords: shapeWords(shape) }));
+  if (!type) throw new NoPreviewError(t("The array has elements of type {type}, which the console does not read. Its shape is {shape}.", { type: descr.slice(0, 100), shape: shapeWords(shape) }));
   const total = shape.reduce((product, side) => product * side, 1);
   if (start + total * type.size > source.size) throw new NoPreviewError(t("The file is damaged: it is shorter than its header says."));
   const read = Math.min(total, Math.floor(beginning / Math.max(1, type.size)));

@@ -51,14 +51,14 @@ export async function openFile(source: FileSource, format: string): Promise<Open
     case "image": {
       const data = await whole(source, kind.type === "image/svg+xml" ? largest.svg : largest.image);
       const pixels = pixelsOf(data);
-      if (pixels !== undefined && pixels > mostPixels) throw new NoPreviewError(t("The image has {round} megapixels, too many to draw.", { round: Math.round(pixels / 1e6) }));
+      if (pixels !== undefined && pixels > mostPixels) throw new NoPreviewError(t("The image has {megapixels} megapixels, too many to draw.", { megapixels: Math.round(pixels / 1e6) }));
       return { show: kind.show, data, type: kind.type };
     }
     case "audio":
     case "video":
       return { show: kind.show, data: await whole(source, largest[kind.show]), type: kind.type };
     case "nothing":
-      throw new NoPreviewError(t("{what} cannot be shown. Download it to open it.", { what: kind.what }));
+      throw new NoPreviewError(t("{kind} cannot be shown. Download it to open it.", { kind: kind.what }));
   }
 }
 

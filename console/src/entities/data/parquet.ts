@@ -40,7 +40,7 @@ export async function openParquet(source: FileSource): Promise<TableData> {
     columns,
     rows,
     factsOf: undefined,
-    about: [tn(metadata.row_groups.length, "Parquet, {n} row group, {codecsOf}", "Parquet, {n} row groups, {codecsOf}", { codecsOf: codecsOf(metadata) }), ...(metadata.created_by ? [metadata.created_by] : [])],
+    about: [tn(metadata.row_groups.length, "Parquet, {n} row group, {codecs}", "Parquet, {n} row groups, {codecs}", { codecs: codecsOf(metadata) }), ...(metadata.created_by ? [metadata.created_by] : [])],
     page: async (from, to): Promise<Page> => {
       const wanted = columns.slice(from, to);
       const cells = new Array<readonly Cell[] | string>(wanted.length);

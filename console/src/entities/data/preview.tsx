@@ -124,7 +124,7 @@ function Media({ show, data, type, name }: MediaProps) {
         alt={name}
         className={css["image"]}
         onError={fail}
-        onLoad={({ currentTarget: image }) => setSize(t("{naturalWidth} × {naturalHeight} pixels", { naturalWidth: count(image.naturalWidth), naturalHeight: count(image.naturalHeight) }))}
+        onLoad={({ currentTarget: image }) => setSize(t("{width} × {height} pixels", { width: count(image.naturalWidth), height: count(image.naturalHeight) }))}
       />
       <figcaption className={css["muted"]}>{size}</figcaption>
     </figure>

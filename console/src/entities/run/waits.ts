@@ -1,7 +1,8 @@
 import { WaitCause, type RunWait, type Wait } from "@gen/flytebinary/insight/v1/waits_pb.js";
 import { count } from "@/design/format";
 import { language } from "@/texts/language";
-import { t, tn } from "@/texts/texts";
+import { asSentence, isFree, sayMessage, sayParts, type Said } from "@/texts/server";
+import { t } from "@/texts/texts";
 
 /** What kind of thing is waited for, by which the page of waits groups. */
 export type WaitKind = "person" | "queue" | "capacity" | "image" | "limit" | "other";
@@ -60,32 +61,22 @@ export function waitWords({ wait, holders, actions }: Pick<RunWait, "wait" | "ho
   }
 }
 
-/** The sentence of a cause by its numbers; undefined for causes of which only the server's sentence says more than the cause. */
-const sentences: Record<WaitCause, ((wait: Wait) => string) | undefined> = {
-  [WaitCause.UNSPECIFIED]: undefined,
-  [WaitCause.PENDING]: () => t("It is about to start."),
-  [WaitCause.RUN_CONCURRENCY]: (wait) => t("The run is at its limit of concurrent actions ({used} of {limit} in use).", numbers(wait)),
-  [WaitCause.QUEUE_ACTIONS]: (wait) => t("Queue {queue} is at its limit ({used} of {limit} in use).", { queue: wait.queue, ...numbers(wait) }),
-  [WaitCause.QUEUE_RUNS]: (wait) => t("Queue {queue} is at its limit of concurrent runs ({used} of {limit} in use).", { queue: wait.queue, ...numbers(wait) }),
-  [WaitCause.INSTALLATION]: (wait) => t("The installation is at its limit of concurrent actions ({used} of {limit} in use).", numbers(wait)),
-  [WaitCause.CACHE_RESERVATION]: () => t("Another action computes the outputs that the cache has no entry for yet."),
-  [WaitCause.BACKOFF]: undefined, // the server says which attempt was lost, and why
-  [WaitCause.CLUSTER]: undefined, // the cluster's own words
-  [WaitCause.SIGNAL]: undefined, // the name of the condition, and until when
-  [WaitCause.TURN]: (wait) => t("Its turn in queue {queue} has not come.", { queue: wait.queue }),
-  [WaitCause.WORKER_SLOTS]: undefined, // the name of the pool
-  [WaitCause.WORKER_START]: undefined,
-  [WaitCause.WORKER_PROBLEM]: undefined,
-  [WaitCause.CONNECTOR]: undefined, // the connector's own words
-  [WaitCause.PLACEMENT]: undefined, // which clusters lack what
+/** What is said of a cause before a free text of the server. */
+const general: Partial<Record<WaitCause, string>> = {
+  [WaitCause.CACHE_RESERVATION]: t("Another action computes the same outputs."),
+  [WaitCause.PLACEMENT]: t("No cluster takes it now."),
 };
 
-const numbers = ({ used, limit }: Wait) => ({ used: count(used), limit: count(limit) });
-
-/** Why it waits, in a sentence: that of the server, or in other languages that of the cause where its numbers are all there is to say. */
-export function sentenceOf(wait: Wait): string {
-  const own = language === "en" ? undefined : sentences[wait.cause]?.(wait);
-  if (own !== undefined) return wait.ahead > 0n ? `${own} ${tn(Number(wait.ahead), "{n} action is ahead.", "{n} actions are ahead.")}` : own;
-  const { message } = wait;
-  return message === "" ? "" : `${message.charAt(0).toUpperCase()}${message.slice(1)}${/[.!?]$/.test(message) ? "" : "."}`;
+/** Why it waits, in sentences: those of the server, in the language of the page where the catalogue has them. */
+export function sentencesOf(wait: Wait): readonly Said[] {
+  if (language === "en" || wait.sentences.length === 0) return wait.message === "" ? [] : [{ ...sayMessage(wait.message), text: asSentence(wait.message) }];
+  const said = wait.sentences.map((parts) => {
+    const one = sayParts(parts);
+    return { ...one, text: asSentence(one.text) };
+  });
+  const first = general[wait.cause];
+  return first !== undefined && wait.sentences.every(isFree) ? [{ text: first }, ...said] : said;
 }
+
+/** The same in one line. */
+export const sentenceOf = (wait: Wait): string => sentencesOf(wait).map(({ text }) => text).join(" ");

@@ -34,7 +34,7 @@ export function ValueView({ value, depth = 0 }: { readonly value: Value; readonl
         </time>
       );
     case "duration":
-      return <span title={`${value.seconds} s`}>{value.seconds < 0 ? t("minus {value}", { value: duration(-value.seconds * 1000) }) : duration(value.seconds * 1000)}</span>;
+      return <span title={`${value.seconds} s`}>{value.seconds < 0 ? t("minus {duration}", { duration: duration(-value.seconds * 1000) }) : duration(value.seconds * 1000)}</span>;
     case "list":
       return <Items entries={value.items.map((item, at) => [String(at), item] as const)} words={tn(value.items.length, "{n} item", "{n} items")} depth={depth} list />;
     case "map":

@@ -88,7 +88,7 @@ const columns: readonly Column<AuditEvent>[] = [
       <span title={permission && permissionWords(permission)}>
         {permission || "–"}
         <Note>{procedureWords(procedure)}</Note>
-        {requestId && <Note>{t("request {requestId}", { requestId })}</Note>}
+        {requestId && <Note>{t("request {id}", { id: requestId })}</Note>}
       </span>
     ),
   },

@@ -50,7 +50,7 @@ export function Limits() {
               </>
             ),
           },
-          { label: t("Of"), cell: ({ project: of }) => (of === "" ? t("You") : t("All callers in {of}", { of })) },
+          { label: t("Of"), cell: ({ project: of }) => (of === "" ? t("You") : t("All callers in {place}", { place: of })) },
           { label: t("Limit"), cell: limitWords },
           {
             label: t("Left now"),

@@ -89,7 +89,7 @@ function RemoveForm({ binding: { id, member, role, scope }, ...props }: ChangePr
       onSubmit={() => change(() => client(AccessService).deleteBinding({ id, scope: place }), t("{name} no longer has the role {role}", { name: member?.name ?? "", role }))}
     >
       <p>
-        {t("{strong} loses the role {role} in {placeWords} within seconds. Other roles of the member stay.", { strong: <strong>{member?.name}</strong>, role, placeWords: placeWords(place) })}
+        {t("{name} loses the role {role} in {place} within seconds. Other roles of the member stay.", { name: <strong>{member?.name}</strong>, role, place: placeWords(place) })}
       </p>
     </ChangeForm>
   );

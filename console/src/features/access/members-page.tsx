@@ -65,7 +65,7 @@ export function MembersPage() {
           t("In the configuration")
         ) : (
           <span>
-            {t("{when} by {createdBy}", { when: <When at={dateOf(createdAt)} relative />, createdBy })}
+            {t("{when} by {who}", { when: <When at={dateOf(createdAt)} relative />, who: createdBy })}
           </span>
         ),
     },

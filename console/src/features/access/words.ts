@@ -50,9 +50,9 @@ export const uploadedBytes = t("uploaded bytes");
 export function limitWords({ things, most, per, burst, each }: Pick<Limit, "things" | "most" | "per" | "burst" | "each">): string {
   if (most === 0n) return t("No limit");
   if (things === storedBytes) return bytes(Number(most));
-  if (things === uploadedBytes) return t("{most} a day", { most: bytes(Number(most)) });
-  if (each) return t("{most} in each", { most: count(most) });
-  if (!per) return t("{most} at the same time", { most: count(most) });
+  if (things === uploadedBytes) return t("{size} a day", { size: bytes(Number(most)) });
+  if (each) return t("{count} in each", { count: count(most) });
+  if (!per) return t("{count} at the same time", { count: count(most) });
   const words = `${count(most)} ${units[per.seconds.toString()] ?? t("in {seconds} s", { seconds: count(per.seconds) })}`;
   return burst > most ? t("{words}, {burst} at once after a pause", { words, burst: count(burst) }) : words;
 }

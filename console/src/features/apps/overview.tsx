@@ -27,7 +27,7 @@ export function Overview({ explained, onLog }: { readonly explained: ExplainAppR
           [t("Serving"), serving > 0n ? t("revision {serving}", { serving }) : t("no revision")],
           [t("Latest revision"), String(app?.metadata?.revision ?? 0n)],
           [t("Last message"), message !== "" && !saysTheSame(message, explained.summary) && <Message key="message" text={message} />],
-          [t("Replicas"), [t("{wanted} of {rangeOf}", { wanted, rangeOf: rangeOf(app?.spec?.autoscaling) }), wantedBecause].filter(Boolean).join(": ")],
+          [t("Replicas"), [t("{wanted} of {range}", { wanted, range: rangeOf(app?.spec?.autoscaling) }), wantedBecause].filter(Boolean).join(": ")],
           [t("Scales at"), scalingWords(app?.spec?.autoscaling)],
           [t("Cluster"), app?.status?.assignedCluster],
           [t("Author"), whoIs(app?.spec?.creator)],

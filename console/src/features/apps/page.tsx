@@ -103,7 +103,7 @@ const columns: readonly Column<App>[] = [
     label: t("Replicas"),
     cell: ({ status, spec }) => (
       <span className={own["whole"]}>
-        {status?.currentReplicas ?? 0} <span className={css["muted"]}>{t("of {rangeOf}", { rangeOf: rangeOf(spec?.autoscaling) })}</span>
+        {status?.currentReplicas ?? 0} <span className={css["muted"]}>{t("of {range}", { range: rangeOf(spec?.autoscaling) })}</span>
       </span>
     ),
   },

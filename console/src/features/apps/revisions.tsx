@@ -94,13 +94,13 @@ function Revision({ revision, before, denied, onRollBack }: RevisionProps) {
   return (
     <li className={css["revision"]} data-testid="app-revision" data-revision={number}>
       <div className={css["line"]}>
-        <strong>{t("Revision {number}", { number })}</strong>
+        <strong>{t("Revision {revision}", { revision: number })}</strong>
         <Tag>{revisionWords(revision.state)}</Tag>
         <When at={dateOf(revision.createdAt)} />
-        {whoIs(revision.createdBy) && <span>{t("by {whoIs}", { whoIs: whoIs(revision.createdBy) })}</span>}
+        {whoIs(revision.createdBy) && <span>{t("by {who}", { who: whoIs(revision.createdBy) })}</span>}
         {revision.restores > 0n && <span>{t("restores revision {restores}", { restores: String(revision.restores) })}</span>}
         {onRollBack && (
-          <Button small className={page["actions"] ?? ""} denied={denied} onClick={onRollBack} aria-label={t("Roll back to revision {number}", { number })}>
+          <Button small className={page["actions"] ?? ""} denied={denied} onClick={onRollBack} aria-label={t("Roll back to revision {revision}", { revision: number })}>
             {t("Roll back")}
           </Button>
         )}
@@ -114,7 +114,7 @@ function Revision({ revision, before, denied, onRollBack }: RevisionProps) {
       {changes && (
         <details onToggle={(event) => setOpen(event.currentTarget.open)}>
           <summary>{changes.length === 0 ? t("No changes") : t("Changed: {changes}", { changes: changes.join(", ") })}</summary>
-          {open && <Diff label={t("Changes of revision {number}", { number })} {...textsOf(before.spec, revision.spec)} />}
+          {open && <Diff label={t("Changes of revision {revision}", { revision: number })} {...textsOf(before.spec, revision.spec)} />}
         </details>
       )}
       {!changes && revision.revision === 1n && <p className={page["muted"]}>{t("The first revision")}</p>}
@@ -144,7 +144,7 @@ function RollBack({
   const roll = useMutation({
     mutationFn: () => client(AppInsightService).rollBack({ appId: id, revision: to.revision, reason }),
     onSuccess: ({ app }) => {
-      notify("good", t("Revision {revision} restores revision {number}", { revision: String(app?.metadata?.revision ?? ""), number }));
+      notify("good", t("Revision {revision} restores revision {restored}", { revision: String(app?.metadata?.revision ?? ""), restored: number }));
       onDone();
     },
   });
@@ -153,11 +153,11 @@ function RollBack({
       open
       wide
       onClose={onClose}
-      title={t("Roll back to revision {number}", { number })}
+      title={t("Roll back to revision {revision}", { revision: number })}
       description={serving === undefined ? t("Redeploys this spec as a new revision. No revision serves until it is ready.") : t("Redeploys this spec as a new revision. Revision {serving} keeps serving until it is ready.", { serving })}
     >
       <Diff
-        label={t("Changes from revision {revision} to revision {number}", { revision: String(from.revision), number })}
+        label={t("Changes from revision {from} to revision {to}", { from: String(from.revision), to: number })}
         equal={t("No changes from revision {revision}.", { revision: String(from.revision) })}
         {...textsOf(from.spec, to.spec)}
       />

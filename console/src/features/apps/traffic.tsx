@@ -71,7 +71,7 @@ function Drawn({ loads, errors }: { readonly loads: readonly Load[]; readonly er
         <Chart
           {...all}
           title={t("Concurrency")}
-          label={t("Concurrency: at most {most} requests and {most2} replicas at a time", { most: number(most((one) => one.concurrency)), most2: most((one) => one.replicas) })}
+          label={t("Concurrency: at most {requests} requests and {replicas} replicas at a time", { requests: number(most((one) => one.concurrency)), replicas: most((one) => one.replicas) })}
           max={roundUp(widest)}
           write={number}
           lines={[
@@ -86,7 +86,7 @@ function Drawn({ loads, errors }: { readonly loads: readonly Load[]; readonly er
         />
       </Charts>
       <p className={css["about"]}>
-        {shown ? `${moment(new Date(shown.from), zone)}: ${wordsOf(shown)}` : t("From {value} to now", { value: moment(new Date(loads[0]?.from ?? 0), zone) })}
+        {shown ? `${moment(new Date(shown.from), zone)}: ${wordsOf(shown)}` : t("From {start} to now", { start: moment(new Date(loads[0]?.from ?? 0), zone) })}
       </p>
       <details>
         <summary>{t("Show as table")}</summary>

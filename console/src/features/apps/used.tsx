@@ -37,7 +37,7 @@ export function Used({ input, used, actionId }: Pick<AppUse, "input" | "used"> &
                 params={{ domain: actionId.run.domain, project: actionId.run.project, run: actionId.run.name }}
                 search={{ action: actionId.name }}
               >
-                {t("run {name}, action {name2}", { name: actionId.run.name, name2: actionId.name })}
+                {t("run {run}, action {action}", { run: actionId.run.name, action: actionId.name })}
               </Link>
             </div>
           )}

@@ -110,7 +110,7 @@ function Details({ artifact, newest }: { readonly artifact: Artifact; readonly n
                 params={{ domain: action.run.domain, project: action.run.project, run: action.run.name }}
                 search={{ action: action.name }}
               >
-                {t("run {name}, action {name2}", { name: action.run.name, name2: action.name })}
+                {t("run {run}, action {action}", { run: action.run.name, action: action.name })}
               </Link>
             ),
           ],

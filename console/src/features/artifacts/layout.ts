@@ -89,7 +89,7 @@ function wordsOf({ subject, missing }: LineageNode, used: readonly LineageAction
     case "artifact":
       return { title: subject.value.name?.name ?? "", about: `${missing ? "missing: " : ""}${subject.value.version}` };
     case "run":
-      return { title: subject.value.name, about: usedBy(used) ? t("run, by {usedBy}", { usedBy: usedBy(used) }) : "run" };
+      return { title: subject.value.name, about: usedBy(used) ? t("run, by {who}", { who: usedBy(used) }) : "run" };
     case "app":
       return { title: subject.value.name, about: "app" };
     default:

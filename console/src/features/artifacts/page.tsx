@@ -54,7 +54,7 @@ export function ArtifactsPage() {
         q === "" ? (
           <Empty title={t("No artifacts yet")} command={firstArtifact({ project, domain })} />
         ) : (
-          <Empty title={t("No artifacts match “{q}”", { q })} />
+          <Empty title={t("No artifacts match “{query}”", { query: q })} />
         )
       }
       answer={answer}

@@ -29,7 +29,7 @@ function Bar({ of: { resource, total, taken, free, largest }, brief }: { readonl
       <span className={css["line"]}>
         <span>{resourceName(resource)}</span>
         <span>
-          {t("{amount} of {amount2} asked", { amount: amount(resource, taken), amount2: amount(resource, total) })}
+          {t("{asked} of {total} asked", { asked: amount(resource, taken), total: amount(resource, total) })}
         </span>
       </span>
       <span className={css["gauge"]} data-full={share >= 90 || undefined} aria-hidden>

@@ -73,7 +73,7 @@ function Parts({ cluster, onChange }: { readonly cluster: Cluster; readonly onCh
       <Health cluster={cluster} />
       {cluster.versionNote !== "" && (
         <Notice tone="warning" title={t("Versions differ")} role="status">
-          <p>{t("The controller has {versionNote}.", { versionNote: cluster.versionNote })}</p>
+          <p>{t("The controller has {version}.", { version: cluster.versionNote })}</p>
         </Notice>
       )}
       <section className={css["section"]} aria-labelledby="capacity">
@@ -81,13 +81,13 @@ function Parts({ cluster, onChange }: { readonly cluster: Cluster; readonly onCh
         {Object.keys(cluster.capacity).length > 0 ? (
           <Bars cluster={cluster} />
         ) : (
-          <p className={css["muted"]}>{t("Unknown: {value}", { value: cluster.seenAt ? t("its controller may not read nodes.") : t("no controller has connected yet.") })}</p>
+          <p className={css["muted"]}>{t("Unknown: {reason}", { reason: cluster.seenAt ? t("its controller may not read nodes.") : t("no controller has connected yet.") })}</p>
         )}
       </section>
       <section className={css["section"]} aria-labelledby="work">
         <h2 id="work">{t("Work")}</h2>
         <p>
-          {t("{running} running and {waiting} waiting actions; {workWords} in total.", { running: count(running(cluster)), waiting: count(waiting(cluster)), workWords: workWords(cluster) })}
+          {t("{running} running and {waiting} waiting actions; {work} in total.", { running: count(running(cluster)), waiting: count(waiting(cluster)), work: workWords(cluster) })}
         </p>
         <Use cluster={name} />
         <Placed cluster={name} />
@@ -150,7 +150,7 @@ function Details({ cluster }: { readonly cluster: Cluster }) {
         [
           t("Added"),
           <span key="added">
-            <When at={dateOf(createdAt)} /> {createdBy ? t("by {createdBy}", { createdBy }) : t("by itself")}
+            <When at={dateOf(createdAt)} /> {createdBy ? t("by {who}", { who: createdBy }) : t("by itself")}
           </span>,
         ],
       ]}

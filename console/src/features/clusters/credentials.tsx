@@ -22,7 +22,7 @@ export function Credentials({ of, onRevoke }: CredentialsProps) {
       {of.map((credential) => (
         <li key={credential.id} className={css["inline"]}>
           <span>
-            {t("{id}, ends in {hint}, {value}", { id: credential.id, hint: credential.hint, value: credential.lastUsedAt ? `${t("used")} ` : t("never used") })}
+            {t("{id}, ends in {hint}, {used}", { id: credential.id, hint: credential.hint, used: credential.lastUsedAt ? `${t("used")} ` : t("never used") })}
             {credential.lastUsedAt && <When at={dateOf(credential.lastUsedAt)} relative />}
           </span>
           {credential.revokedAt ? (

@@ -94,7 +94,7 @@ export function RemoveForm({ cluster, onCancel, onChanged }: FormProps & { reado
     >
       {force && (
         <>
-          <Notice tone="warning" title={t("It still has {workWords}", { workWords: workWords(cluster) })}>
+          <Notice tone="warning" title={t("It still has {work}", { work: workWords(cluster) })}>
             <p>
               {t("Its attempts end as ClusterLost at once and run again on other clusters. A pod that the cluster cannot be told to end may still run there: what it does to systems outside of Flyte, it does twice. To wait for the work, drain the cluster instead.")}
             </p>

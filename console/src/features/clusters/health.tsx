@@ -18,7 +18,7 @@ export function Health({ cluster }: { readonly cluster: Cluster }) {
         <HealthWords kind={kind} cluster={cluster} />
       </span>
       {(kind === "cordoned" || kind === "draining") && (cluster.stateBy !== "" || cluster.stateNote !== "") && (
-        <Note>{[cluster.stateBy && t("by {stateBy}", { stateBy: cluster.stateBy }), cluster.stateNote].filter(Boolean).join(": ")}</Note>
+        <Note>{[cluster.stateBy && t("by {who}", { who: cluster.stateBy }), cluster.stateNote].filter(Boolean).join(": ")}</Note>
       )}
       {kind === "away" && cluster.lostAt && (
         <Note>
@@ -40,7 +40,7 @@ function HealthWords({ kind, cluster }: { readonly kind: HealthKind; readonly cl
     case "lost":
       return (
         <>
-          {t("{value} since {when}", { value: kind === "away" ? t("Away") : t("Lost: away"), when: <When at={dateOf(cluster.seenAt)} /> })}
+          {t("{state} since {when}", { state: kind === "away" ? t("Away") : t("Lost: away"), when: <When at={dateOf(cluster.seenAt)} /> })}
         </>
       );
     case "cordoned":
@@ -52,7 +52,7 @@ function HealthWords({ kind, cluster }: { readonly kind: HealthKind; readonly cl
     case "draining":
       return (
         <>
-          {t("Draining, {leftWords},", { leftWords: leftWords(cluster) })}{" "}
+          {t("Draining, {left},", { left: leftWords(cluster) })}{" "}
           {cluster.drainUntil ? (
             <>
               {t("until {when}", { when: <When at={dateOf(cluster.drainUntil)} /> })}

@@ -61,5 +61,5 @@ const columns: readonly Column<ClusterWait>[] = [
 /** What an action waits for: "4 CPU; 1.5 are free". */
 export function whyWords({ resource, asked: amounts, free, message }: Pick<ClusterWait, "resource" | "asked" | "free" | "message">): string {
   if (message !== "") return message;
-  return t("{asked}; free: {asked2}", { asked: asked(resource, amounts[resource] ?? 0n), asked2: asked(resource, free) });
+  return t("{asked}; free: {free}", { asked: asked(resource, amounts[resource] ?? 0n), free: asked(resource, free) });
 }

@@ -48,7 +48,7 @@ function Files({ a, b, marks }: CodeDiffProps) {
   return (
     <>
       <label className={css["line"]}>
-        {t("File{select}", { select: <Select value={shown} onChange={(event) => setPath(event.target.value)}>
+        {t("File{choice}", { choice: <Select value={shown} onChange={(event) => setPath(event.target.value)}>
           {paths.map(({ name, note }) => (
             <option key={name} value={name}>
               {name}

@@ -42,7 +42,7 @@ export function factsOf(details: RunDetails, zone: string | undefined): Fact[] {
     // Values that may be secret are hidden already.
     [t("Task variables"), (container?.environment ?? []).map(({ name, value, hidden }) => `${name}=${hidden ? "(hidden)" : value}`).join("\n")],
     [t("Retries"), metadata?.retries ? String(metadata.retries.retries) : ""],
-    [t("Cache"), metadata?.discoverable ? t("version {discoveryVersion}", { discoveryVersion: metadata.discoveryVersion }) : "off"],
+    [t("Cache"), metadata?.discoverable ? t("version {version}", { version: metadata.discoveryVersion }) : "off"],
     [t("Client"), metadata?.runtime ? `${metadata.runtime.flavor} ${metadata.runtime.version}`.trim() : ""],
     [t("Options"), optionsText(details)],
     ...Object.entries(details.runSpec?.labels?.values ?? {}).map(([key, value]): Fact => [t("Label {key}", { key }), value || "(empty)"]),

@@ -161,7 +161,7 @@ function Compared({ place, keys, onDrop }: ComparedProps) {
       {absent.size === 0 && <Values runs={runs} />}
       {runs.length > 2 && (
         <div className={css["head"]} role="group" aria-label={t("Run to compare with A")}>
-          <h2>{t("A and {markOf}", { markOf: markOf(chosen) })}</h2>
+          <h2>{t("A and {run}", { run: markOf(chosen) })}</h2>
           {runs.slice(1).map((run, at) => (
             <Button key={keys[at + 1]} small kind={chosen === at + 1 ? "primary" : "plain"} aria-pressed={chosen === at + 1} onClick={() => setChosen(at + 1)}>
               {markOf(at + 1)} {run.name}
@@ -218,7 +218,7 @@ function Differences({ details }: { readonly details: readonly RunDetails[] }) {
       <div className={css["head"]}>
         <h2>{t("Differences")}</h2>
         <Button small aria-pressed={all} onClick={() => setAll(!all)}>
-          {all ? t("Show differences only") : t("Show all ({same} unchanged)", { same })}
+          {all ? t("Show differences only") : t("Show all ({count} unchanged)", { count: same })}
         </Button>
       </div>
       <Columns label={t("Differences")} what={t("Property")} rows={shown} runs={details.length} mark={all} />

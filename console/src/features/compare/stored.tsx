@@ -57,7 +57,7 @@ interface ColumnProps {
 
 function Column({ mark, run, names, values }: ColumnProps) {
   return (
-    <div className={css["data"]} role="group" aria-label={t("Data of run {mark}", { mark })}>
+    <div className={css["data"]} role="group" aria-label={t("Data of run {run}", { run: mark })}>
       <StoredFiles action={{ run, name: "a0" }} values={[...values.values()]} version={[...values.keys()].join()}>
         {names.map((name) => {
           const value = values.get(name);

@@ -179,7 +179,7 @@ function Pairs({ title, a, b, left, right }: PairsProps) {
         <tr className={css["pair"]}>
           <td colSpan={4}>
             <Button small onClick={() => setLimit(limit + 200)}>
-              {t("Show more of {pairs}", { pairs: count(pairs.length) })}
+              {t("Show more of {total}", { total: count(pairs.length) })}
             </Button>
           </td>
         </tr>
@@ -208,7 +208,7 @@ function One({ run, model, row }: { readonly run: RunName; readonly model: RunMo
       params={{ project: run.project, domain: run.domain, run: run.name }}
       search={{ action: model.name(row) }}
       className={css["line"]}
-      aria-label={t("{name} of {name2}, {time}", { name: nameOf(model, row), name2: run.name, time: time === undefined ? "active" : duration(time) })}
+      aria-label={t("{action} of {run}, {time}", { action: nameOf(model, row), run: run.name, time: time === undefined ? "active" : duration(time) })}
     >
       <Phase phase={model.phase(row)} compact /> {time === undefined ? t("active") : duration(time)}
     </Link>

@@ -47,7 +47,7 @@ export function CostsPage() {
       keys
       what={place ? (group?.what ?? t("tasks")) : t("projects")}
       label={currency === "" ? t("Use") : t("Costs")}
-      empty={<Empty title={span === "today" ? t("Nothing has ended today") : t("Nothing has ended in the last {spanNames}", { spanNames: spanNames[span] })} />}
+      empty={<Empty title={span === "today" ? t("Nothing has ended today") : t("Nothing has ended in the last {span}", { span: spanNames[span] })} />}
       answer={answer}
       rows={answer.data?.parts ?? []}
       keyOf={({ projectId, name }) => `${projectId?.name ?? ""}/${projectId?.domain ?? ""}/${name}`}
@@ -99,8 +99,8 @@ function Totals({ costs, span }: { readonly costs: GetCostsResponse; readonly sp
       <div className={css["totals"]} data-testid="cost-total">
         <strong>{costOf(total, currency)}</strong>
         {by !== undefined && before && (
-          <span title={t("{costOf} before", { costOf: costOf(before, currency) })}>
-            {t("{by} against {value}", { by, value: span === "today" ? t("yesterday, the whole day") : t("the {spanNames} before", { spanNames: spanNames[span] }) })}
+          <span title={t("{cost} before", { cost: costOf(before, currency) })}>
+            {t("{change} against {span}", { change: by, span: span === "today" ? t("yesterday, the whole day") : t("the {span} before", { span: spanNames[span] }) })}
           </span>
         )}
         <span>{hoursOf(total, currency !== "")}</span>
@@ -115,7 +115,7 @@ function Totals({ costs, span }: { readonly costs: GetCostsResponse; readonly sp
       {missingSetting !== "" && (
         <Notice title={currency === "" ? t("No prices are set") : t("Some of this has no price")}>
           <p>
-            {t("Set {code} in the configuration to see money, for example {code2}: the prices of a core and of a GiB for an hour.", { code: <code>{missingSetting}</code>, code2: <code>core=0.04 memory=0.005</code> })}
+            {t("Set {setting} in the configuration to see money, for example {example}: the prices of a core and of a GiB for an hour.", { setting: <code>{missingSetting}</code>, example: <code>core=0.04 memory=0.005</code> })}
           </p>
         </Notice>
       )}

@@ -8,7 +8,7 @@ const height = 24;
 /** The runs of the last 24 hours, one bar per hour, by outcome. */
 export function ActivityBars({ buckets }: { readonly buckets: readonly ActivityBucket[] }) {
   const tallest = Math.max(1, ...buckets.map(sizeOf));
-  const words = t("Last 24 hours, {inWords}", { inWords: inWords(buckets) });
+  const words = t("Last 24 hours, {counts}", { counts: inWords(buckets) });
   return (
     <svg className={css["bars"]} viewBox={`0 0 ${buckets.length * 4} ${height}`} preserveAspectRatio="none" role="img" aria-label={words}>
       <title>{words}</title>

@@ -102,7 +102,7 @@ export function HomePage() {
 function Nothing({ q }: { readonly q: string }) {
   if (q === "") return <Empty title={t("No projects yet")} command={firstProject} />;
   return (
-    <Empty title={t("No projects match “{q}”", { q })}>
+    <Empty title={t("No projects match “{query}”", { query: q })}>
       <Link to="/">{t("All projects")}</Link>
     </Empty>
   );

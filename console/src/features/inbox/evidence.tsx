@@ -43,7 +43,7 @@ function Inputs({ run, parent }: { readonly run: RunName; readonly parent: strin
   return (
     <StoredFiles action={action} values={values.map(([, value]) => value)} version={data.inputsUri}>
       <Facts facts={values.map(([name, value]) => [name, <ValueView key={name} value={value} />] as const)} />
-      {(literals?.length ?? 0) > most && <p className={css["muted"]}>{t("The first {most} inputs.", { most })}</p>}
+      {(literals?.length ?? 0) > most && <p className={css["muted"]}>{t("The first {count} inputs.", { count: most })}</p>}
     </StoredFiles>
   );
 }

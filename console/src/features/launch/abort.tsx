@@ -25,7 +25,7 @@ export function AbortDialog({ open, ...props }: AbortDialogProps) {
     <Dialog
       open={open}
       onClose={props.onClose}
-      title={part === undefined ? t("Abort run {name}", { name: props.run.name }) : t("Abort action {part}", { part })}
+      title={part === undefined ? t("Abort run {name}", { name: props.run.name }) : t("Abort action {action}", { action: part })}
       description={t("Actions that already ended keep their phase and outputs.")}
     >
       <AbortForm {...props} />
@@ -42,7 +42,7 @@ function AbortForm({ run, action, onClose }: Omit<AbortDialogProps, "open">) {
   const runId = { project: run.project, domain: run.domain, name: run.name };
   const done = {
     onSuccess: () => {
-      notify("good", part === undefined ? t("Aborting run {name}", { name: run.name }) : t("Aborting action {part}", { part }));
+      notify("good", part === undefined ? t("Aborting run {name}", { name: run.name }) : t("Aborting action {action}", { action: part }));
       onClose();
     },
   };

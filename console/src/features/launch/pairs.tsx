@@ -26,20 +26,20 @@ export function Pairs({ label, hint, pairs, error, onChange }: PairsProps) {
       {pairs.map(([key, value], at) => (
         <div key={at} className={css["pair"]}>
           <Input
-            aria-label={t("{label}: name {at}", { label, at: at + 1 })}
+            aria-label={t("{label}: name {number}", { label, number: at + 1 })}
             placeholder={t("Name")}
             autoComplete="off"
             value={key}
             onChange={(event) => onChange(pairs.with(at, [event.target.value, value]))}
           />
           <Input
-            aria-label={t("{label}: value {at}", { label, at: at + 1 })}
+            aria-label={t("{label}: value {number}", { label, number: at + 1 })}
             placeholder={t("Value")}
             autoComplete="off"
             value={value}
             onChange={(event) => onChange(pairs.with(at, [key, event.target.value]))}
           />
-          <IconButton small label={t("Remove {key}", { key: key || t("row {at}", { at: at + 1 }) })} onClick={() => onChange(pairs.filter((_, one) => one !== at))}>
+          <IconButton small label={t("Remove {key}", { key: key || t("row {number}", { number: at + 1 }) })} onClick={() => onChange(pairs.filter((_, one) => one !== at))}>
             <X size={14} aria-hidden />
           </IconButton>
         </div>

@@ -78,10 +78,10 @@ function Plan({ run, model, forced = [], onClose }: Omit<RecoverDialogProps, "op
     <div className={css["plan"]} data-testid="recover-plan">
       <div className={css["totals"]} role="status" aria-busy={preview.isPlaceholderData}>
         <span>
-          {t("{strong} reused", { strong: <strong>{tn(Number(first?.reused ?? 0n), "{n} action", "{n} actions")}</strong> })}
+          {t("{actions} reused", { actions: <strong>{tn(Number(first?.reused ?? 0n), "{n} action", "{n} actions")}</strong> })}
         </span>{" "}
         <span>
-          {t("{strong} to rerun", { strong: <strong>{tn(Number(first?.rerun ?? 0n), "{n} action", "{n} actions")}</strong> })}
+          {t("{actions} to rerun", { actions: <strong>{tn(Number(first?.rerun ?? 0n), "{n} action", "{n} actions")}</strong> })}
         </span>
       </div>
       {first?.reused === 0n && <Notice tone="warning">{t("Nothing can be reused: this is the same as a rerun.")}</Notice>}
@@ -160,5 +160,5 @@ interface ChoiceProps {
 /** Whether to rerun an action that could be reused. Actions that rerun anyway need no choice. */
 function Choice({ action: { name, reused }, title, forced, onToggle }: ChoiceProps) {
   if (name === "a0" || (!reused && !forced)) return null;
-  return <input type="checkbox" aria-label={t("Rerun {value}{name}", { value: title === undefined ? "" : `${title} `, name })} checked={forced} onChange={() => onToggle(name)} />;
+  return <input type="checkbox" aria-label={t("Rerun {title}{name}", { title: title === undefined ? "" : `${title} `, name })} checked={forced} onChange={() => onToggle(name)} />;
 }

@@ -26,7 +26,7 @@ export function RerunDialog({ run, action, open, onClose }: RerunDialogProps) {
       open={open}
       onClose={onClose}
       wide
-      title={part === undefined ? t("Rerun {name}", { name: run.name }) : t("Rerun {part} of {name} only", { part, name: run.name })}
+      title={part === undefined ? t("Rerun {name}", { name: run.name }) : t("Rerun {action} of {run} only", { action: part, run: run.name })}
       description={t("Creates a new run of the same code. Cached results are used where available.")}
     >
       <Content run={run} action={part} onClose={onClose} />

@@ -59,7 +59,7 @@ function Answer({ run, action, condition, kind, onDone }: SignalFormProps & { re
       return;
     }
     setWrong("");
-    const words = kind === "boolean" ? (given === "true" ? t("Approve") : t("Deny")) : t("Answer “{given}”", { given: given.trim().slice(0, 60) });
+    const words = kind === "boolean" ? (given === "true" ? t("Approve") : t("Deny")) : t("Answer “{answer}”", { answer: given.trim().slice(0, 60) });
     decision.hold({ payload: result.payload, comment: comment.trim(), words });
   };
   return (
@@ -132,7 +132,7 @@ function Held({ words, comment, at, onUndo, onNow }: HeldProps) {
   return (
     <div className={css["held"]} data-testid="held-decision">
       <span>
-        {t("{strong}: sent in {left} s. Leaving this page drops it.", { strong: <strong>{words}</strong>, left })}
+        {t("{answer}: sent in {seconds} s. Leaving this page drops it.", { answer: <strong>{words}</strong>, seconds: left })}
         {comment !== "" && <q className={css["quote"]}>{comment}</q>}
       </span>
       <Button onClick={onUndo}>{t("Undo")}</Button>

@@ -95,7 +95,7 @@ function Attempt({ attempt: { actionId, attempt } }: { readonly attempt: WorkerA
         params={{ domain: run.domain, project: run.project, run: run.name }}
         search={{ action: actionId.name }}
       >
-        {t("{name} of {name2}", { name: actionId.name, name2: run.name })}
+        {t("{action} of {run}", { action: actionId.name, run: run.name })}
       </Link>
       {attempt > 1 && <span className={css["muted"]}>{t(", attempt {attempt}", { attempt })}</span>}
     </div>

@@ -113,5 +113,5 @@ export function FilterBar({ place, search, onSearch, columns: chosen, without }:
 
 function sinceText(since: string, zone: string | undefined): string {
   const at = Date.parse(since);
-  return Number.isNaN(at) ? t("last {since}", { since }) : t("since {value}", { value: moment(new Date(at), zone) });
+  return Number.isNaN(at) ? t("last {since}", { since }) : t("since {start}", { start: moment(new Date(at), zone) });
 }

@@ -79,7 +79,7 @@ export function RunsPage() {
         {wrong && (
           <Notice tone="danger" title={t("The filter is wrong")}>
             <p>
-              {t("At {at}, {code}: {message}", { at: wrong.at, code: <code>{wrong.word}</code>, message: wrong.message })}
+              {t("At {position}, {word}: {message}", { position: wrong.at, word: <code>{wrong.word}</code>, message: wrong.message })}
             </p>
           </Notice>
         )}

@@ -156,7 +156,7 @@ function Wrong({ id, problem, text, onFix }: WrongProps) {
   };
   return (
     <p id={id} role="alert" className={css["wrong"]}>
-      {t("At {at}", { at })}
+      {t("At {position}", { position: at })}
       {word && (
         <>
           , <code>{word}</code>

@@ -126,7 +126,7 @@ function NameForm({ taken, project, noShare, noSave, onSave, onCancel }: NameFor
   const [shared, setShared] = useState(false);
   const [pinned, setPinned] = useState(false);
   const given = name.trim();
-  const wrong = taken.includes(given) ? t("“{given}” is a built-in view. Choose another name.", { given }) : "";
+  const wrong = taken.includes(given) ? t("“{name}” is a built-in view. Choose another name.", { name: given }) : "";
   return (
     <form
       style={{ display: "grid", gap: "var(--space-4)" }}

@@ -91,7 +91,7 @@ function CreateForm(props: Props) {
         change(() => client(SecretService).createSecret({ id, secretSpec: specOf(type, value) }), t("Secret {name} created", { name }));
       }}
     >
-      <Field label={t("Name")} hint={wrong === "" ? t("Tasks get it as {variableOf} by default.", { variableOf: variableOf(name) }) : t("Letters, digits, dashes and underscores")} error={tried ? wrong : ""}>
+      <Field label={t("Name")} hint={wrong === "" ? t("Tasks get it as {variable} by default.", { variable: variableOf(name) }) : t("Letters, digits, dashes and underscores")} error={tried ? wrong : ""}>
         {(control) => <Input {...control} autoComplete="off" value={name} onChange={(event) => setName(event.target.value)} />}
       </Field>
       <Field label={t("Scope")} hint={t("If a name exists in several scopes, the most specific one wins.")}>
@@ -158,7 +158,7 @@ function DeleteForm({ secret: { id }, ...props }: Props & { readonly secret: Sec
       onSubmit={() => change(() => client(SecretService).deleteSecret({ id }), t("Secret {name} deleted", { name: id.name }))}
     >
       <p>
-        {t("The secret {strong} of {scopeWords} is deleted. Tasks that ask for it get that of a wider scope, or fail before they start if there is none. Running attempts keep their value.", { strong: <strong>{id.name}</strong>, scopeWords: scopeWords(id) })}
+        {t("The secret {name} of {scope} is deleted. Tasks that ask for it get that of a wider scope, or fail before they start if there is none. Running attempts keep their value.", { name: <strong>{id.name}</strong>, scope: scopeWords(id) })}
       </p>
     </Form>
   );

@@ -84,7 +84,7 @@ export function SecretsPage() {
       }
       empty={
         <Empty
-          title={t("No secrets in {scopeWords}", { scopeWords: scopeWords(placeOf(scope, place)) })}
+          title={t("No secrets in {scope}", { scope: scopeWords(placeOf(scope, place)) })}
           command={firstSecret(placeOf(scope, place))}
         />
       }

@@ -94,7 +94,7 @@ function TaskTypes({ of: { taskTypes, types } }: { readonly of: Connector }) {
           <code>{name}</code>
         </span>
       ))}
-      {rest > 0 && ` ${t("and {rest} more", { rest: count(rest) })}`}
+      {rest > 0 && ` ${t("and {count} more", { count: count(rest) })}`}
     </>
   );
 }

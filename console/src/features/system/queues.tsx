@@ -46,7 +46,7 @@ function Fill({ used, limit }: { readonly used: bigint; readonly limit: bigint }
   const share = Math.min(100, (Number(used) / Number(limit)) * 100);
   return (
     <span className={css["fill"]}>
-      {t("{used} of {limit}{span}", { used: count(used), limit: count(limit), span: <span className={css["gauge"]} data-full={share >= 100 || undefined} aria-hidden>
+      {t("{used} of {limit}{bar}", { used: count(used), limit: count(limit), bar: <span className={css["gauge"]} data-full={share >= 100 || undefined} aria-hidden>
         <span style={{ width: `${share}%` }} />
       </span> })}
     </span>

@@ -36,7 +36,7 @@ export function Settings({ settings, search, onSearch }: SettingsProps) {
             checked={search.changed === true}
             onChange={(event) => onSearch({ ...(search.q !== undefined && { q: search.q }), ...(event.target.checked && { changed: true }) })}
           />
-          {t("Only changed values ({changed})", { changed })}
+          {t("Only changed values ({count})", { count: changed })}
         </label>
         <span className={css["muted"]} role="status">
           {tn(settings.length, "{found} of {n} key", "{found} of {n} keys", { found: found.length })}

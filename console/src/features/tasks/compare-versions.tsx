@@ -98,10 +98,10 @@ export function textOf(spec: TaskSpec): string {
       ...container.environment.map(({ name, value, hidden }) => t("variable {name}: {value}", { name, value: hidden ? "(hidden)" : value })),
     ]),
     t("retries: {retries}", { retries: metadata?.retries?.retries ?? 0 }),
-    t("cache: {value}", { value: metadata?.discoverable ? t("version {discoveryVersion}", { discoveryVersion: metadata.discoveryVersion }) : t("off") }),
-    ...(template?.interface?.inputs?.variables ?? []).map(({ key, value }) => t("input {key}: {typeWords}", { key, typeWords: typeWords(value?.type) })),
-    ...(template?.interface?.outputs?.variables ?? []).map(({ key, value }) => t("output {key}: {typeWords}", { key, typeWords: typeWords(value?.type) })),
-    t("code: {at}", { at: metadata?.codeBundleUri.split("/").at(-1) ?? "" }),
+    t("cache: {value}", { value: metadata?.discoverable ? t("version {version}", { version: metadata.discoveryVersion }) : t("off") }),
+    ...(template?.interface?.inputs?.variables ?? []).map(({ key, value }) => t("input {name}: {type}", { name: key, type: typeWords(value?.type) })),
+    ...(template?.interface?.outputs?.variables ?? []).map(({ key, value }) => t("output {name}: {type}", { name: key, type: typeWords(value?.type) })),
+    t("code: {bundle}", { bundle: metadata?.codeBundleUri.split("/").at(-1) ?? "" }),
   ];
   return lines.join("\n") + "\n";
 }

@@ -38,7 +38,7 @@ export function DeployedTasks({ place, text }: { readonly place: Place; readonly
   return (
     <>
       <p role="status" className={css["muted"]}>
-        {counts && (q === "" ? tn(counts.total, "{n} task", "{n} tasks") : tn(counts.total, "{filteredTotal} of {n} task", "{filteredTotal} of {n} tasks", { filteredTotal: counts.filteredTotal }))}
+        {counts && (q === "" ? tn(counts.total, "{n} task", "{n} tasks") : tn(counts.total, "{matching} of {n} task", "{matching} of {n} tasks", { matching: counts.filteredTotal }))}
       </p>
       <DataTable
         keys
@@ -48,7 +48,7 @@ export function DeployedTasks({ place, text }: { readonly place: Place; readonly
           q === "" ? (
             <Empty title={t("No tasks deployed yet")} command={firstTask(place)} />
           ) : (
-            <Empty title={t("No tasks match “{q}”", { q })} />
+            <Empty title={t("No tasks match “{query}”", { query: q })} />
           )
         }
         answer={answer}

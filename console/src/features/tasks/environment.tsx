@@ -27,9 +27,9 @@ export function EnvironmentTab({ spec }: { readonly spec: TaskSpec }) {
               metadata &&
                 (metadata.discoverable
                   ? [
-                      t("on, version {discoveryVersion}", { discoveryVersion: metadata.discoveryVersion || "–" }),
+                      t("on, version {version}", { version: metadata.discoveryVersion || "–" }),
                       metadata.cacheSerializable && "serialized",
-                      metadata.cacheIgnoreInputVars.length > 0 && t("ignores {cacheIgnoreInputVars}", { cacheIgnoreInputVars: metadata.cacheIgnoreInputVars.join(", ") }),
+                      metadata.cacheIgnoreInputVars.length > 0 && t("ignores {inputs}", { inputs: metadata.cacheIgnoreInputVars.join(", ") }),
                     ]
                       .filter(Boolean)
                       .join(", ")

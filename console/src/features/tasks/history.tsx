@@ -170,7 +170,7 @@ function Axis({ buckets, shown }: { readonly buckets: readonly Bucket[]; readonl
   return (
     <p className={css["about"]}>
       {shown
-        ? t("{value} to {value2}: {words}", { value: moment(new Date(shown.from), zone), value2: moment(new Date(shown.to), zone), words: wordsOf(shown) })
+        ? t("{from} to {to}: {counts}", { from: moment(new Date(shown.from), zone), to: moment(new Date(shown.to), zone), counts: wordsOf(shown) })
         : t("From {from} to now", { from: moment(from, zone) })}
     </p>
   );

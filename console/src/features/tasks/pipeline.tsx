@@ -112,7 +112,7 @@ function Cell({ place, run, cell }: { readonly place: Place; readonly run: GridR
       className={css["cell"]}
       style={{ ["--colour" as string]: `var(${look.colour})` }}
       title={`${run.name}: ${words}`}
-      aria-label={t("{fraction} in {name}: {words}", { fraction, name: run.name, words })}
+      aria-label={t("{fraction} in {run}: {outcome}", { fraction, run: run.name, outcome: words })}
     >
       {cell.actions === 1 ? <Icon size={14} aria-hidden /> : fraction}
     </Link>

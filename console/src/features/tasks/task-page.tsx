@@ -115,7 +115,7 @@ export function TaskPage() {
           {metadata.environmentName && <span>{t("Environment {environmentName}", { environmentName: metadata.environmentName })}</span>}
           <span>
             {t("Deployed {when}", { when: <When at={dateOf(metadata.deployedAt)} /> })}
-            {whoIs(metadata.deployedBy) && ` ${t("by {whoIs}", { whoIs: whoIs(metadata.deployedBy) })}`}
+            {whoIs(metadata.deployedBy) && ` ${t("by {who}", { who: whoIs(metadata.deployedBy) })}`}
           </span>
         </p>
       )}

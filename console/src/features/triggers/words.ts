@@ -33,7 +33,7 @@ export function automationWords(spec: TriggerAutomationSpec | undefined): string
     case "artifact": {
       const { artifactName, version, partitions } = spec.automation.value;
       const pairs = Object.entries(partitions).map(([key, value]) => `${key}=${value}`);
-      return t("on artifact: {artifactName}{version}{value}", { artifactName, version: version && `@${version}`, value: pairs.length > 0 ? ` (${pairs.sort().join(", ")})` : "" });
+      return t("on artifact: {name}{version}{partitions}", { name: artifactName, version: version && `@${version}`, partitions: pairs.length > 0 ? ` (${pairs.sort().join(", ")})` : "" });
     }
     default:
       return spec?.type === TriggerAutomationSpecType.TYPE_NONE ? t("manual") : t("unknown");

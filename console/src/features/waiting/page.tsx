@@ -9,12 +9,13 @@ import { Button } from "@/design/button";
 import { DataTable } from "@/design/data-table";
 import { count, dateOf, msOf } from "@/design/format";
 import { Empty } from "@/design/notice";
+import { SaidText } from "@/design/said";
 import { Note, type Column } from "@/design/table";
 import { Span } from "@/design/time";
 import { useMe, useRoles } from "@/entities/access/use-me";
 import { nameOfPerson } from "@/entities/person/name-of-person";
 import { whoIs } from "@/entities/person/who-is";
-import { kindOfWait, sentenceOf, waitWords } from "@/entities/run/waits";
+import { kindOfWait, sentencesOf, waitWords } from "@/entities/run/waits";
 import { t } from "@/texts/texts";
 import { changesOf, type Deciders } from "./changers";
 import { kinds, type WaitingSearch } from "./search";
@@ -104,7 +105,7 @@ const columnsOf = (deciders: Deciders): readonly Column<Row>[] => [
           {waitWords(wait)}
         </RunLink>
         <Note>
-          {wait.wait && sentenceOf(wait.wait)} {wait.assignee && t("Assigned to {name}.", { name: nameOfPerson(wait.assignee) })}{" "}
+          {wait.wait && <SaidText of={sentencesOf(wait.wait)} />} {wait.assignee && t("Assigned to {name}.", { name: nameOfPerson(wait.assignee) })}{" "}
           {!run.waiting && t("The rest of the run works.")}
         </Note>
       </>

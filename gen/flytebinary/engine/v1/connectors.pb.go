@@ -8,6 +8,7 @@ package enginev1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	v1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	common "github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	dataplane "github.com/flyte-binary/flyte-binary/gen/flyteidl2/logs/dataplane"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
@@ -212,8 +213,10 @@ type ExplainConnectorWaitResponse struct {
 	// One sentence for people.
 	Message string `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
 	// How many jobs the connector may have in flight, and how many it has, if that is what the action waits for; else 0.
-	Limit         int64 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
-	Used          int64 `protobuf:"varint,3,opt,name=used,proto3" json:"used,omitempty"`
+	Limit int64 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	Used  int64 `protobuf:"varint,3,opt,name=used,proto3" json:"used,omitempty"`
+	// The message in parts.
+	Sentences     []*v1.Sentence `protobuf:"bytes,4,rep,name=sentences,proto3" json:"sentences,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -267,6 +270,13 @@ func (x *ExplainConnectorWaitResponse) GetUsed() int64 {
 		return x.Used
 	}
 	return 0
+}
+
+func (x *ExplainConnectorWaitResponse) GetSentences() []*v1.Sentence {
+	if x != nil {
+		return x.Sentences
+	}
+	return nil
 }
 
 // TailJobRequest names an attempt.
@@ -374,7 +384,7 @@ var File_flytebinary_engine_v1_connectors_proto protoreflect.FileDescriptor
 
 const file_flytebinary_engine_v1_connectors_proto_rawDesc = "" +
 	"\n" +
-	"&flytebinary/engine/v1/connectors.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a&flyteidl2/logs/dataplane/payload.proto\"\x9a\x01\n" +
+	"&flytebinary/engine/v1/connectors.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a%flytebinary/insight/v1/sentence.proto\x1a!flyteidl2/common/identifier.proto\x1a&flyteidl2/logs/dataplane/payload.proto\"\x9a\x01\n" +
 	"\x14FindConnectorRequest\x12$\n" +
 	"\ttask_type\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\btaskType\x12*\n" +
 	"\x11task_type_version\x18\x02 \x01(\x05R\x0ftaskTypeVersion\x12\x18\n" +
@@ -386,11 +396,12 @@ const file_flytebinary_engine_v1_connectors_proto_rawDesc = "" +
 	"task_types\x18\x02 \x03(\tR\ttaskTypes\x12\x16\n" +
 	"\x06silent\x18\x03 \x03(\tR\x06silent\"8\n" +
 	"\x1bExplainConnectorWaitRequest\x12\x19\n" +
-	"\x03uid\x18\x01 \x01(\x03B\a\xbaH\x04\"\x02(\x01R\x03uid\"b\n" +
+	"\x03uid\x18\x01 \x01(\x03B\a\xbaH\x04\"\x02(\x01R\x03uid\"\xa2\x01\n" +
 	"\x1cExplainConnectorWaitResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x14\n" +
 	"\x05limit\x18\x02 \x01(\x03R\x05limit\x12\x12\n" +
-	"\x04used\x18\x03 \x01(\x03R\x04used\"\x82\x01\n" +
+	"\x04used\x18\x03 \x01(\x03R\x04used\x12>\n" +
+	"\tsentences\x18\x04 \x03(\v2 .flytebinary.insight.v1.SentenceR\tsentences\"\x82\x01\n" +
 	"\x0eTailJobRequest\x12G\n" +
 	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\x12'\n" +
 	"\aattempt\x18\x02 \x01(\rB\r\xbaH\n" +
@@ -422,23 +433,25 @@ var file_flytebinary_engine_v1_connectors_proto_goTypes = []any{
 	(*ExplainConnectorWaitResponse)(nil), // 3: flytebinary.engine.v1.ExplainConnectorWaitResponse
 	(*TailJobRequest)(nil),               // 4: flytebinary.engine.v1.TailJobRequest
 	(*TailJobResponse)(nil),              // 5: flytebinary.engine.v1.TailJobResponse
-	(*common.ActionIdentifier)(nil),      // 6: flyteidl2.common.ActionIdentifier
-	(*dataplane.LogLine)(nil),            // 7: flyteidl2.logs.dataplane.LogLine
+	(*v1.Sentence)(nil),                  // 6: flytebinary.insight.v1.Sentence
+	(*common.ActionIdentifier)(nil),      // 7: flyteidl2.common.ActionIdentifier
+	(*dataplane.LogLine)(nil),            // 8: flyteidl2.logs.dataplane.LogLine
 }
 var file_flytebinary_engine_v1_connectors_proto_depIdxs = []int32{
-	6, // 0: flytebinary.engine.v1.TailJobRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	7, // 1: flytebinary.engine.v1.TailJobResponse.lines:type_name -> flyteidl2.logs.dataplane.LogLine
-	0, // 2: flytebinary.engine.v1.ConnectorRegistryService.FindConnector:input_type -> flytebinary.engine.v1.FindConnectorRequest
-	2, // 3: flytebinary.engine.v1.ConnectorRegistryService.ExplainConnectorWait:input_type -> flytebinary.engine.v1.ExplainConnectorWaitRequest
-	4, // 4: flytebinary.engine.v1.ConnectorRegistryService.TailJob:input_type -> flytebinary.engine.v1.TailJobRequest
-	1, // 5: flytebinary.engine.v1.ConnectorRegistryService.FindConnector:output_type -> flytebinary.engine.v1.FindConnectorResponse
-	3, // 6: flytebinary.engine.v1.ConnectorRegistryService.ExplainConnectorWait:output_type -> flytebinary.engine.v1.ExplainConnectorWaitResponse
-	5, // 7: flytebinary.engine.v1.ConnectorRegistryService.TailJob:output_type -> flytebinary.engine.v1.TailJobResponse
-	5, // [5:8] is the sub-list for method output_type
-	2, // [2:5] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	6, // 0: flytebinary.engine.v1.ExplainConnectorWaitResponse.sentences:type_name -> flytebinary.insight.v1.Sentence
+	7, // 1: flytebinary.engine.v1.TailJobRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	8, // 2: flytebinary.engine.v1.TailJobResponse.lines:type_name -> flyteidl2.logs.dataplane.LogLine
+	0, // 3: flytebinary.engine.v1.ConnectorRegistryService.FindConnector:input_type -> flytebinary.engine.v1.FindConnectorRequest
+	2, // 4: flytebinary.engine.v1.ConnectorRegistryService.ExplainConnectorWait:input_type -> flytebinary.engine.v1.ExplainConnectorWaitRequest
+	4, // 5: flytebinary.engine.v1.ConnectorRegistryService.TailJob:input_type -> flytebinary.engine.v1.TailJobRequest
+	1, // 6: flytebinary.engine.v1.ConnectorRegistryService.FindConnector:output_type -> flytebinary.engine.v1.FindConnectorResponse
+	3, // 7: flytebinary.engine.v1.ConnectorRegistryService.ExplainConnectorWait:output_type -> flytebinary.engine.v1.ExplainConnectorWaitResponse
+	5, // 8: flytebinary.engine.v1.ConnectorRegistryService.TailJob:output_type -> flytebinary.engine.v1.TailJobResponse
+	6, // [6:9] is the sub-list for method output_type
+	3, // [3:6] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_engine_v1_connectors_proto_init() }

@@ -8,6 +8,7 @@ package enginev1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	v1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -250,7 +251,9 @@ type ExplainWorkerWaitResponse struct {
 	Limit int64 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
 	Used  int64 `protobuf:"varint,4,opt,name=used,proto3" json:"used,omitempty"`
 	// How many actions of the pool go before it.
-	Ahead         int64 `protobuf:"varint,5,opt,name=ahead,proto3" json:"ahead,omitempty"`
+	Ahead int64 `protobuf:"varint,5,opt,name=ahead,proto3" json:"ahead,omitempty"`
+	// The message in parts.
+	Sentences     []*v1.Sentence `protobuf:"bytes,6,rep,name=sentences,proto3" json:"sentences,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -318,6 +321,13 @@ func (x *ExplainWorkerWaitResponse) GetAhead() int64 {
 		return x.Ahead
 	}
 	return 0
+}
+
+func (x *ExplainWorkerWaitResponse) GetSentences() []*v1.Sentence {
+	if x != nil {
+		return x.Sentences
+	}
+	return nil
 }
 
 // WatchWorkersRequest subscribes a controller.
@@ -869,7 +879,7 @@ var File_flytebinary_engine_v1_workers_proto protoreflect.FileDescriptor
 
 const file_flytebinary_engine_v1_workers_proto_rawDesc = "" +
 	"\n" +
-	"#flytebinary/engine/v1/workers.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a\"flytebinary/engine/v1/engine.proto\"0\n" +
+	"#flytebinary/engine/v1/workers.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a\"flytebinary/engine/v1/engine.proto\x1a%flytebinary/insight/v1/sentence.proto\"0\n" +
 	"\x13LocateWorkerRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18?R\x02id\"b\n" +
 	"\x14LocateWorkerResponse\x12\x18\n" +
@@ -877,13 +887,14 @@ const file_flytebinary_engine_v1_workers_proto_rawDesc = "" +
 	"\x06domain\x18\x02 \x01(\tR\x06domain\x12\x18\n" +
 	"\acluster\x18\x03 \x01(\tR\acluster\"5\n" +
 	"\x18ExplainWorkerWaitRequest\x12\x19\n" +
-	"\x03uid\x18\x01 \x01(\x03B\a\xbaH\x04\"\x02(\x01R\x03uid\"\xb3\x01\n" +
+	"\x03uid\x18\x01 \x01(\x03B\a\xbaH\x04\"\x02(\x01R\x03uid\"\xf3\x01\n" +
 	"\x19ExplainWorkerWaitResponse\x12<\n" +
 	"\x05cause\x18\x01 \x01(\x0e2&.flytebinary.engine.v1.WorkerWaitCauseR\x05cause\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x14\n" +
 	"\x05limit\x18\x03 \x01(\x03R\x05limit\x12\x12\n" +
 	"\x04used\x18\x04 \x01(\x03R\x04used\x12\x14\n" +
-	"\x05ahead\x18\x05 \x01(\x03R\x05ahead\"8\n" +
+	"\x05ahead\x18\x05 \x01(\x03R\x05ahead\x12>\n" +
+	"\tsentences\x18\x06 \x03(\v2 .flytebinary.insight.v1.SentenceR\tsentences\"8\n" +
 	"\x13WatchWorkersRequest\x12!\n" +
 	"\acluster\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18 R\acluster\"\xe9\x01\n" +
 	"\x14WatchWorkersResponse\x12>\n" +
@@ -954,30 +965,32 @@ var file_flytebinary_engine_v1_workers_proto_goTypes = []any{
 	(*ReportWorkersRequest)(nil),      // 12: flytebinary.engine.v1.ReportWorkersRequest
 	(*ObservedWorker)(nil),            // 13: flytebinary.engine.v1.ObservedWorker
 	(*ReportWorkersResponse)(nil),     // 14: flytebinary.engine.v1.ReportWorkersResponse
-	(*Assignment)(nil),                // 15: flytebinary.engine.v1.Assignment
+	(*v1.Sentence)(nil),               // 15: flytebinary.insight.v1.Sentence
+	(*Assignment)(nil),                // 16: flytebinary.engine.v1.Assignment
 }
 var file_flytebinary_engine_v1_workers_proto_depIdxs = []int32{
 	0,  // 0: flytebinary.engine.v1.ExplainWorkerWaitResponse.cause:type_name -> flytebinary.engine.v1.WorkerWaitCause
-	9,  // 1: flytebinary.engine.v1.WatchWorkersResponse.worker:type_name -> flytebinary.engine.v1.DesiredWorker
-	8,  // 2: flytebinary.engine.v1.WatchWorkersResponse.removed:type_name -> flytebinary.engine.v1.RemovedWorker
-	7,  // 3: flytebinary.engine.v1.WatchWorkersResponse.sentinel:type_name -> flytebinary.engine.v1.WorkersSentinel
-	15, // 4: flytebinary.engine.v1.DesiredWorker.like:type_name -> flytebinary.engine.v1.Assignment
-	13, // 5: flytebinary.engine.v1.ReportWorkersRequest.workers:type_name -> flytebinary.engine.v1.ObservedWorker
-	5,  // 6: flytebinary.engine.v1.WorkerFleetService.WatchWorkers:input_type -> flytebinary.engine.v1.WatchWorkersRequest
-	10, // 7: flytebinary.engine.v1.WorkerFleetService.IssueWorkerToken:input_type -> flytebinary.engine.v1.IssueWorkerTokenRequest
-	12, // 8: flytebinary.engine.v1.WorkerFleetService.ReportWorkers:input_type -> flytebinary.engine.v1.ReportWorkersRequest
-	1,  // 9: flytebinary.engine.v1.WorkerFleetService.LocateWorker:input_type -> flytebinary.engine.v1.LocateWorkerRequest
-	3,  // 10: flytebinary.engine.v1.WorkerPoolService.ExplainWorkerWait:input_type -> flytebinary.engine.v1.ExplainWorkerWaitRequest
-	6,  // 11: flytebinary.engine.v1.WorkerFleetService.WatchWorkers:output_type -> flytebinary.engine.v1.WatchWorkersResponse
-	11, // 12: flytebinary.engine.v1.WorkerFleetService.IssueWorkerToken:output_type -> flytebinary.engine.v1.IssueWorkerTokenResponse
-	14, // 13: flytebinary.engine.v1.WorkerFleetService.ReportWorkers:output_type -> flytebinary.engine.v1.ReportWorkersResponse
-	2,  // 14: flytebinary.engine.v1.WorkerFleetService.LocateWorker:output_type -> flytebinary.engine.v1.LocateWorkerResponse
-	4,  // 15: flytebinary.engine.v1.WorkerPoolService.ExplainWorkerWait:output_type -> flytebinary.engine.v1.ExplainWorkerWaitResponse
-	11, // [11:16] is the sub-list for method output_type
-	6,  // [6:11] is the sub-list for method input_type
-	6,  // [6:6] is the sub-list for extension type_name
-	6,  // [6:6] is the sub-list for extension extendee
-	0,  // [0:6] is the sub-list for field type_name
+	15, // 1: flytebinary.engine.v1.ExplainWorkerWaitResponse.sentences:type_name -> flytebinary.insight.v1.Sentence
+	9,  // 2: flytebinary.engine.v1.WatchWorkersResponse.worker:type_name -> flytebinary.engine.v1.DesiredWorker
+	8,  // 3: flytebinary.engine.v1.WatchWorkersResponse.removed:type_name -> flytebinary.engine.v1.RemovedWorker
+	7,  // 4: flytebinary.engine.v1.WatchWorkersResponse.sentinel:type_name -> flytebinary.engine.v1.WorkersSentinel
+	16, // 5: flytebinary.engine.v1.DesiredWorker.like:type_name -> flytebinary.engine.v1.Assignment
+	13, // 6: flytebinary.engine.v1.ReportWorkersRequest.workers:type_name -> flytebinary.engine.v1.ObservedWorker
+	5,  // 7: flytebinary.engine.v1.WorkerFleetService.WatchWorkers:input_type -> flytebinary.engine.v1.WatchWorkersRequest
+	10, // 8: flytebinary.engine.v1.WorkerFleetService.IssueWorkerToken:input_type -> flytebinary.engine.v1.IssueWorkerTokenRequest
+	12, // 9: flytebinary.engine.v1.WorkerFleetService.ReportWorkers:input_type -> flytebinary.engine.v1.ReportWorkersRequest
+	1,  // 10: flytebinary.engine.v1.WorkerFleetService.LocateWorker:input_type -> flytebinary.engine.v1.LocateWorkerRequest
+	3,  // 11: flytebinary.engine.v1.WorkerPoolService.ExplainWorkerWait:input_type -> flytebinary.engine.v1.ExplainWorkerWaitRequest
+	6,  // 12: flytebinary.engine.v1.WorkerFleetService.WatchWorkers:output_type -> flytebinary.engine.v1.WatchWorkersResponse
+	11, // 13: flytebinary.engine.v1.WorkerFleetService.IssueWorkerToken:output_type -> flytebinary.engine.v1.IssueWorkerTokenResponse
+	14, // 14: flytebinary.engine.v1.WorkerFleetService.ReportWorkers:output_type -> flytebinary.engine.v1.ReportWorkersResponse
+	2,  // 15: flytebinary.engine.v1.WorkerFleetService.LocateWorker:output_type -> flytebinary.engine.v1.LocateWorkerResponse
+	4,  // 16: flytebinary.engine.v1.WorkerPoolService.ExplainWorkerWait:output_type -> flytebinary.engine.v1.ExplainWorkerWaitResponse
+	12, // [12:17] is the sub-list for method output_type
+	7,  // [7:12] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_engine_v1_workers_proto_init() }

@@ -149,7 +149,9 @@ type Wait struct {
 	// The action that it waits for, where there is one.
 	Behind *common.ActionIdentifier `protobuf:"bytes,8,opt,name=behind,proto3" json:"behind,omitempty"`
 	// The resource that no cluster has enough of, where it waits for one; its name in Kubernetes.
-	Resource      string `protobuf:"bytes,9,opt,name=resource,proto3" json:"resource,omitempty"`
+	Resource string `protobuf:"bytes,9,opt,name=resource,proto3" json:"resource,omitempty"`
+	// The message in parts.
+	Sentences     []*Sentence `protobuf:"bytes,10,rep,name=sentences,proto3" json:"sentences,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -245,6 +247,13 @@ func (x *Wait) GetResource() string {
 		return x.Resource
 	}
 	return ""
+}
+
+func (x *Wait) GetSentences() []*Sentence {
+	if x != nil {
+		return x.Sentences
+	}
+	return nil
 }
 
 // RunWait is what some actions of a run wait for.
@@ -611,7 +620,7 @@ var File_flytebinary_insight_v1_waits_proto protoreflect.FileDescriptor
 
 const file_flytebinary_insight_v1_waits_proto_rawDesc = "" +
 	"\n" +
-	"\"flytebinary/insight/v1/waits.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a'flytebinary/insight/v1/conditions.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1fflyteidl2/common/identity.proto\x1a\x1cflyteidl2/common/phase.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb9\x02\n" +
+	"\"flytebinary/insight/v1/waits.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a'flytebinary/insight/v1/conditions.proto\x1a%flytebinary/insight/v1/sentence.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1fflyteidl2/common/identity.proto\x1a\x1cflyteidl2/common/phase.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf9\x02\n" +
 	"\x04Wait\x127\n" +
 	"\x05cause\x18\x01 \x01(\x0e2!.flytebinary.insight.v1.WaitCauseR\x05cause\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x14\n" +
@@ -621,7 +630,9 @@ const file_flytebinary_insight_v1_waits_proto_rawDesc = "" +
 	"\x05ahead\x18\x06 \x01(\x03R\x05ahead\x120\n" +
 	"\x05since\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12:\n" +
 	"\x06behind\x18\b \x01(\v2\".flyteidl2.common.ActionIdentifierR\x06behind\x12\x1a\n" +
-	"\bresource\x18\t \x01(\tR\bresource\"\x93\x02\n" +
+	"\bresource\x18\t \x01(\tR\bresource\x12>\n" +
+	"\tsentences\x18\n" +
+	" \x03(\v2 .flytebinary.insight.v1.SentenceR\tsentences\"\x93\x02\n" +
 	"\aRunWait\x120\n" +
 	"\x04wait\x18\x01 \x01(\v2\x1c.flytebinary.insight.v1.WaitR\x04wait\x12?\n" +
 	"\taction_id\x18\x02 \x01(\v2\".flyteidl2.common.ActionIdentifierR\bactionId\x12\x18\n" +
@@ -693,31 +704,33 @@ var file_flytebinary_insight_v1_waits_proto_goTypes = []any{
 	(*WaitingRun)(nil),              // 6: flytebinary.insight.v1.WaitingRun
 	(*timestamppb.Timestamp)(nil),   // 7: google.protobuf.Timestamp
 	(*common.ActionIdentifier)(nil), // 8: flyteidl2.common.ActionIdentifier
-	(*Assignee)(nil),                // 9: flytebinary.insight.v1.Assignee
-	(*common.RunIdentifier)(nil),    // 10: flyteidl2.common.RunIdentifier
-	(common.ActionPhase)(0),         // 11: flyteidl2.common.ActionPhase
-	(*common.EnrichedIdentity)(nil), // 12: flyteidl2.common.EnrichedIdentity
+	(*Sentence)(nil),                // 9: flytebinary.insight.v1.Sentence
+	(*Assignee)(nil),                // 10: flytebinary.insight.v1.Assignee
+	(*common.RunIdentifier)(nil),    // 11: flyteidl2.common.RunIdentifier
+	(common.ActionPhase)(0),         // 12: flyteidl2.common.ActionPhase
+	(*common.EnrichedIdentity)(nil), // 13: flyteidl2.common.EnrichedIdentity
 }
 var file_flytebinary_insight_v1_waits_proto_depIdxs = []int32{
 	0,  // 0: flytebinary.insight.v1.Wait.cause:type_name -> flytebinary.insight.v1.WaitCause
 	7,  // 1: flytebinary.insight.v1.Wait.since:type_name -> google.protobuf.Timestamp
 	8,  // 2: flytebinary.insight.v1.Wait.behind:type_name -> flyteidl2.common.ActionIdentifier
-	1,  // 3: flytebinary.insight.v1.RunWait.wait:type_name -> flytebinary.insight.v1.Wait
-	8,  // 4: flytebinary.insight.v1.RunWait.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	3,  // 5: flytebinary.insight.v1.RunWait.holders:type_name -> flytebinary.insight.v1.PlaceHolder
-	9,  // 6: flytebinary.insight.v1.RunWait.assignee:type_name -> flytebinary.insight.v1.Assignee
-	10, // 7: flytebinary.insight.v1.PlaceHolder.run_id:type_name -> flyteidl2.common.RunIdentifier
-	6,  // 8: flytebinary.insight.v1.ListWaitsResponse.runs:type_name -> flytebinary.insight.v1.WaitingRun
-	10, // 9: flytebinary.insight.v1.WaitingRun.run_id:type_name -> flyteidl2.common.RunIdentifier
-	11, // 10: flytebinary.insight.v1.WaitingRun.phase:type_name -> flyteidl2.common.ActionPhase
-	7,  // 11: flytebinary.insight.v1.WaitingRun.created_at:type_name -> google.protobuf.Timestamp
-	12, // 12: flytebinary.insight.v1.WaitingRun.created_by:type_name -> flyteidl2.common.EnrichedIdentity
-	2,  // 13: flytebinary.insight.v1.WaitingRun.waits:type_name -> flytebinary.insight.v1.RunWait
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	9,  // 3: flytebinary.insight.v1.Wait.sentences:type_name -> flytebinary.insight.v1.Sentence
+	1,  // 4: flytebinary.insight.v1.RunWait.wait:type_name -> flytebinary.insight.v1.Wait
+	8,  // 5: flytebinary.insight.v1.RunWait.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	3,  // 6: flytebinary.insight.v1.RunWait.holders:type_name -> flytebinary.insight.v1.PlaceHolder
+	10, // 7: flytebinary.insight.v1.RunWait.assignee:type_name -> flytebinary.insight.v1.Assignee
+	11, // 8: flytebinary.insight.v1.PlaceHolder.run_id:type_name -> flyteidl2.common.RunIdentifier
+	6,  // 9: flytebinary.insight.v1.ListWaitsResponse.runs:type_name -> flytebinary.insight.v1.WaitingRun
+	11, // 10: flytebinary.insight.v1.WaitingRun.run_id:type_name -> flyteidl2.common.RunIdentifier
+	12, // 11: flytebinary.insight.v1.WaitingRun.phase:type_name -> flyteidl2.common.ActionPhase
+	7,  // 12: flytebinary.insight.v1.WaitingRun.created_at:type_name -> google.protobuf.Timestamp
+	13, // 13: flytebinary.insight.v1.WaitingRun.created_by:type_name -> flyteidl2.common.EnrichedIdentity
+	2,  // 14: flytebinary.insight.v1.WaitingRun.waits:type_name -> flytebinary.insight.v1.RunWait
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_insight_v1_waits_proto_init() }
@@ -726,6 +739,7 @@ func file_flytebinary_insight_v1_waits_proto_init() {
 		return
 	}
 	file_flytebinary_insight_v1_conditions_proto_init()
+	file_flytebinary_insight_v1_sentence_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

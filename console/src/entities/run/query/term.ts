@@ -31,11 +31,11 @@ export function termOf(word: Word): Node {
     term.key = synonyms.get(lower) ?? lower;
   } else if (!keyNames.includes(lower)) {
     const near = nearest(lower, keyNames);
-    if (near !== "") refuse(term, t('There is no key "{key}". For an input of that name, write input:{textOf}.', { key, textOf: textOf(word.chars) }), near);
+    if (near !== "") refuse(term, t('There is no key "{key}". For an input of that name, write input:{text}.', { key, text: textOf(word.chars) }), near);
     term.key = "input";
     term.name = key;
   }
-  if (term.text === "") refuse(term, t("A value is missing after {textOf}.", { textOf: textOf(word.chars.slice(0, cut + size)) }));
+  if (term.text === "") refuse(term, t("A value is missing after {text}.", { text: textOf(word.chars.slice(0, cut + size)) }));
   return finish(term, value);
 }
 
@@ -87,7 +87,7 @@ function finish(term: Draft, value: readonly Char[]): Node {
 }
 
 function checked(term: Term, ops: readonly Op[]): Node {
-  if (!ops.includes(term.op)) refuse(term, t("{key} cannot be compared with {op}. Write {key}:value.", { key: term.key, op: term.op }));
+  if (!ops.includes(term.op)) refuse(term, t("{key} cannot be compared with {operator}. Write {key}:value.", { key: term.key, operator: term.op }));
   return leaf(term);
 }
 
@@ -95,7 +95,7 @@ const split = (text: string): string[] => [...new Set(text.split(",").filter(Boo
 
 function several(term: Term, values: readonly string[]): Node {
   checked(term, [":", "="]);
-  if (values.length === 0) refuse(term, t("A value is missing after {key}{op}.", { key: term.key, op: term.op }));
+  if (values.length === 0) refuse(term, t("A value is missing after {key}{operator}.", { key: term.key, operator: term.op }));
   return leaf({ ...term, op: "=", values });
 }
 

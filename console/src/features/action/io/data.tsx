@@ -151,7 +151,7 @@ function CopyAs({
   const notify = useNotify();
   const copy = (text: string, as: string) => () =>
     void navigator.clipboard.writeText(text).then(
-      () => notify("good", t("Copied: {as}", { as })),
+      () => notify("good", t("Copied: {language}", { language: as })),
       () => notify("danger", t("The browser blocked copying")),
     );
   return (

@@ -17,7 +17,7 @@ const positional = /^o(\d+)$/;
 export function titleOf(name: string, side: "inputs" | "outputs", count: number): string {
   const position = side === "outputs" ? positional.exec(name)?.[1] : undefined;
   if (position === undefined) return name;
-  return count === 1 ? t("Output") : t("Output {position}", { position: Number(position) + 1 });
+  return count === 1 ? t("Output") : t("Output {number}", { number: Number(position) + 1 });
 }
 
 interface ValueListProps {

@@ -79,7 +79,7 @@ function State({ action, attempt, live, told }: { readonly action: ActionName; r
 function Due({ at }: { readonly at: Date | undefined }) {
   const now = useNow(1000);
   const left = (at?.getTime() ?? 0) - now;
-  return <>{left < 1000 ? t("now") : t("in {ceil} s", { ceil: Math.ceil(left / 1000) })}</>;
+  return <>{left < 1000 ? t("now") : t("in {seconds} s", { seconds: Math.ceil(left / 1000) })}</>;
 }
 
 function Connector({ name }: { readonly name: string }) {
@@ -141,7 +141,7 @@ function Curve({ metric }: { readonly metric: JobMetric }) {
   return (
     <Chart
       title={metric.name}
-      label={t("{name}: last value {write}", { name: metric.name, write: write(values.at(-1) ?? 0) })}
+      label={t("{name}: last value {value}", { name: metric.name, value: write(values.at(-1) ?? 0) })}
       count={values.length}
       max={max}
       write={write}

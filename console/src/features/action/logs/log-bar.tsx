@@ -81,7 +81,7 @@ export function LogBar({ store, search, choices, onChange, wrong, current, onSho
       </form>
       {choices.query !== "" && (
         <span className={css["found"]} role="status" data-testid="log-found">
-          {wrong ? t("Invalid pattern") : `${at >= 0 ? `${t("{at} of", { at: count(at + 1) })} ` : ""}${count(matches.size)}${search.scanned < store.size ? " …" : ""}`}
+          {wrong ? t("Invalid pattern") : `${at >= 0 ? `${t("{number} of", { number: count(at + 1) })} ` : ""}${count(matches.size)}${search.scanned < store.size ? " …" : ""}`}
         </span>
       )}
       <IconButton small label={t("Previous match (Shift Enter)")} disabled={matches.size === 0} onClick={() => step(-1)}>

@@ -107,7 +107,7 @@ function referenceOf(from: JsonObject): string {
     ["configMapKeyRef", t("config map")],
   ] as const) {
     const reference = object(from[kind]);
-    if (from[kind] !== undefined) return t("from {words} {text}, key {text2}", { words, text: text(reference["name"]), text2: text(reference["key"]) });
+    if (from[kind] !== undefined) return t("from {kind} {name}, key {key}", { kind: words, name: text(reference["name"]), key: text(reference["key"]) });
   }
   const field = object(from["fieldRef"])["fieldPath"] ?? object(from["resourceFieldRef"])["resource"];
   return field === undefined ? t("from another source") : t("from {text}", { text: text(field) });

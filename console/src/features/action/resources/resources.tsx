@@ -47,7 +47,7 @@ function Usage({ usage }: { readonly usage: GetAttemptUsageResponse }) {
       {usage.outOfMemory && (
         <Notice tone="danger" title={t("Out of memory")}>
           <p>
-            {t("The attempt was killed")}{usage.endedAt && ` ${t("at {dateOf}", { dateOf: moment(dateOf(usage.endedAt) ?? new Date(), zone) })}`} {t("because it used more memory than its limit{memoryLimit}. The curve ends at the last measurement before that, so it may not show how far memory rose.", { memoryLimit: memoryLimit(usage) })}
+            {t("The attempt was killed")}{usage.endedAt && ` ${t("at {time}", { time: moment(dateOf(usage.endedAt) ?? new Date(), zone) })}`} {t("because it used more memory than its limit{limit}. The curve ends at the last measurement before that, so it may not show how far memory rose.", { limit: memoryLimit(usage) })}
           </p>
         </Notice>
       )}
@@ -61,7 +61,7 @@ function Usage({ usage }: { readonly usage: GetAttemptUsageResponse }) {
           ? [moment(time, zone), ...shown.map((one) => at(one, usage, pointed ?? 0)).filter(Boolean)].join(" · ")
           : usage.points.length === 1
             ? t("One measurement")
-            : first && last && tn(usage.points.length, "{n} measurement over {getTime}, {spent} of processor time", "{n} measurements over {getTime}, {spent} of processor time", { getTime: duration(last.getTime() - first.getTime()), spent: duration(spent) })}
+            : first && last && tn(usage.points.length, "{n} measurement over {duration}, {spent} of processor time", "{n} measurements over {duration}, {spent} of processor time", { duration: duration(last.getTime() - first.getTime()), spent: duration(spent) })}
       </p>
       <div data-testid="resource-peaks">
         <Table
@@ -89,7 +89,7 @@ const amount = (amounts: GetAttemptUsageResponse["peaks"]) => (resource: Resourc
 
 const memoryLimit = (usage: GetAttemptUsageResponse): string => {
   const limit = memory.of(usage.limits);
-  return limit === undefined ? "" : ` ${t("of {write}", { write: memory.write(limit) })}`;
+  return limit === undefined ? "" : ` ${t("of {limit}", { limit: memory.write(limit) })}`;
 };
 
 function at(resource: Resource, usage: GetAttemptUsageResponse, column: number): string {
@@ -113,12 +113,12 @@ function Curve({
   const request = resource.of(usage.requests);
   const limit = resource.of(usage.limits);
   const max = topOf(peak, [request, limit]);
-  const named = (word: string, value: number) => (value > max ? t("{word} {write}, above", { word, write: resource.write(value) }) : word);
+  const named = (word: string, value: number) => (value > max ? t("{word} {value}, above", { word, value: resource.write(value) }) : word);
   const flat = (value: number | undefined) => (value === undefined || value > max ? values.map(() => undefined) : values.map(() => value));
   return (
     <Chart
       title={resource.title}
-      label={t("{title}: peak {write}{value}{value2}", { title: resource.title, write: resource.write(peak), value: request === undefined ? "" : t(", request {write}", { write: resource.write(request) }), value2: limit === undefined ? "" : t(", limit {write}", { write: resource.write(limit) }) })}
+      label={t("{title}: peak {peak}{request}{limit}", { title: resource.title, peak: resource.write(peak), request: request === undefined ? "" : t(", request {amount}", { amount: resource.write(request) }), limit: limit === undefined ? "" : t(", limit {amount}", { amount: resource.write(limit) }) })}
       count={values.length}
       max={max}
       write={resource.write}

@@ -16,7 +16,7 @@ export function ActionLink({ id, here, onSelect }: { readonly id: ActionIdentifi
   }
   return (
     <Link to="/domain/$domain/project/$project/runs/$run" params={{ project: run.project, domain: run.domain, run: run.name }} search={{ action: id.name }}>
-      {t("{name} of run {name2}", { name: id.name, name2: run.name })}
+      {t("{action} of run {run}", { action: id.name, run: run.name })}
     </Link>
   );
 }

@@ -3,7 +3,9 @@ import { ClusterEvent_Type, type ClusterEvent } from "@gen/flyteidl2/workflow/ru
 import { Button } from "@/design/button";
 import { Tag } from "@/design/facts";
 import { count, dateOf } from "@/design/format";
+import { SaidText } from "@/design/said";
 import { When } from "@/design/time";
+import { sayMessage } from "@/texts/server";
 import { t } from "@/texts/texts";
 import { useClusterEvents } from "../use-action";
 import type { ActionName } from "@/entities/action/name";
@@ -30,7 +32,7 @@ export function Events({ action, attempt, live }: { readonly action: ActionName;
       {shown.length < latestFirst.length && (
         <div>
           <Button small onClick={() => setAll(true)}>
-            {t("Show all {latestFirst}", { latestFirst: count(latestFirst.length) })}
+            {t("Show all {count}", { count: count(latestFirst.length) })}
           </Button>
         </div>
       )}
@@ -43,7 +45,7 @@ function Event({ event }: { readonly event: ClusterEvent }) {
     <li data-warning={event.type === ClusterEvent_Type.WARNING || undefined}>
       <When at={dateOf(event.occurredAt)} />
       <span>
-        {event.reason && <Tag>{event.reason}</Tag>} {event.message !== event.reason && event.message}
+        {event.reason && <Tag>{event.reason}</Tag>} {event.message !== event.reason && <SaidText of={sayMessage(event.message)} />}
         {event.count > 1 && <span className={css["muted"]}> {t("({count} times)", { count: count(event.count) })}</span>}
       </span>
     </li>

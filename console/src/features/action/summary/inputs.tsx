@@ -25,7 +25,7 @@ export function FailingInputs({ action }: { readonly action: ActionName }) {
     <section className={css["section"]} aria-label={t("Inputs of the failed action")} data-testid="failing-inputs">
       <strong>{t("Inputs")}</strong>
       <Facts facts={literals.slice(0, most).map(({ name, value }) => [name, <code key={name}>{clipped(json(valueOf(value)))}</code>] as const)} />
-      {literals.length > most && <p className={css["muted"]}>{t("and {literals} more", { literals: literals.length - most })}</p>}
+      {literals.length > most && <p className={css["muted"]}>{t("and {count} more", { count: literals.length - most })}</p>}
     </section>
   );
 }

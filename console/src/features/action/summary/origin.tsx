@@ -86,9 +86,9 @@ export function Seen({ action, failure }: { readonly action: ActionName; readonl
         t("no run of this task has succeeded")
       ) : (
         <>
-          {t("last success {link} {when} · {link2}", { link: <Link to="/domain/$domain/project/$project/runs/$run" params={{ project, domain, run: success }}>
+          {t("last success {run} {when} · {compare}", { run: <Link to="/domain/$domain/project/$project/runs/$run" params={{ project, domain, run: success }}>
             {success}
-          </Link>, when: <When at={dateOf(lastSuccess?.endedAt)} relative />, link2: <Link to="/domain/$domain/project/$project/compare" params={{ project, domain }} search={{ a: success, b: action.run.name }}>
+          </Link>, when: <When at={dateOf(lastSuccess?.endedAt)} relative />, compare: <Link to="/domain/$domain/project/$project/compare" params={{ project, domain }} search={{ a: success, b: action.run.name }}>
             {t("Compare")}
           </Link> })}
         </>

@@ -61,7 +61,7 @@ export function Summary({ action, model, details, attempt, onChange, onSelect }:
         </Failure>
       )}
       {aborted && (
-        <Notice title={whoIs(aborted.abortedBy) ? t("Aborted by {whoIs}", { whoIs: whoIs(aborted.abortedBy) }) : t("Aborted")}>
+        <Notice title={whoIs(aborted.abortedBy) ? t("Aborted by {who}", { who: whoIs(aborted.abortedBy) }) : t("Aborted")}>
           <p>{aborted.reason || t("No reason given.")}</p>
         </Notice>
       )}

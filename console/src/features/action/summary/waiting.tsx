@@ -8,11 +8,12 @@ import { CopyButton } from "@/design/copy";
 import { Facts } from "@/design/facts";
 import { count, dateOf } from "@/design/format";
 import { Notice, ProblemNotice } from "@/design/notice";
+import { SaidText } from "@/design/said";
 import { Span } from "@/design/time";
 import { actionId, type ActionName } from "@/entities/action/name";
 import { t } from "@/texts/texts";
 import { ActionLink } from "./action-link";
-import { sentenceOf } from "@/entities/run/waits";
+import { sentencesOf } from "@/entities/run/waits";
 import css from "./summary.module.css";
 
 /** Phases in which an action waits for something that the server can name. */
@@ -81,7 +82,9 @@ function Waiting({ action, wait, onSelect }: { readonly action: ActionName; read
   return (
     <div data-testid="waiting">
       <Notice tone={wait.cause === WaitCause.PENDING ? "plain" : "warning"} title={titles[wait.cause]}>
-        <p>{sentenceOf(wait)}</p>
+        <p>
+          <SaidText of={sentencesOf(wait)} />
+        </p>
         {limit > 0 && (
           <div className={css["gauge"]}>
             <meter max={limit} value={used} aria-label={t("Usage of the limit")} />

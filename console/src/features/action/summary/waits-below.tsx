@@ -1,10 +1,11 @@
 import { Link } from "@tanstack/react-router";
 import { Notice } from "@/design/notice";
 import { dateOf } from "@/design/format";
+import { SaidText } from "@/design/said";
 import { Span } from "@/design/time";
 import type { RunName } from "@/entities/run/kind";
 import { useSummaries } from "@/entities/run/use-summaries";
-import { sentenceOf, waitWords } from "@/entities/run/waits";
+import { sentencesOf, waitWords } from "@/entities/run/waits";
 import { t } from "@/texts/texts";
 import css from "./summary.module.css";
 
@@ -18,7 +19,7 @@ export function WaitsBelow({ run, onSelect }: { readonly run: RunName; readonly 
       {waits.map((one) => (
         <Notice key={one.actionId?.name} tone="warning" title={waitWords(one)}>
           <p>
-            {one.wait && sentenceOf(one.wait)} {one.wait?.since && <Span from={dateOf(one.wait.since)} to={undefined} />}
+            {one.wait && <SaidText of={sentencesOf(one.wait)} />} {one.wait?.since && <Span from={dateOf(one.wait.since)} to={undefined} />}
           </p>
           <p className={css["muted"]}>
             <button type="button" className={css["link"]} onClick={() => onSelect(one.actionId?.name ?? "a0")}>

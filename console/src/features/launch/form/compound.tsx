@@ -48,12 +48,12 @@ export function ListEditor({ field, draft, onChange, path, label, about, Editor 
             field={field.item}
             draft={item}
             path={`${path}[${at}]`}
-            label={t("Item {at}", { at: at + 1 })}
+            label={t("Item {number}", { number: at + 1 })}
             onChange={(next) => change((before) => before.map((one, place) => (place === at ? after(one, next) : one)))}
           />
           <IconButton
             small
-            label={t("Remove item {at}", { at: at + 1 })}
+            label={t("Remove item {number}", { number: at + 1 })}
             onClick={() => {
               rows.remove(at);
               change((before) => before.filter((_, place) => place !== at));
@@ -93,7 +93,7 @@ export function MapEditor({ field, draft, onChange, path, label, about, Editor }
         <div key={rows.keyOf(at)} className={css["row"]}>
           <div className={css["inputs"]}>
             <Input
-              aria-label={t("Key {at}", { at: at + 1 })}
+              aria-label={t("Key {number}", { number: at + 1 })}
               placeholder={t("Key")}
               autoComplete="off"
               value={key}
@@ -104,13 +104,13 @@ export function MapEditor({ field, draft, onChange, path, label, about, Editor }
               field={field.value}
               draft={value}
               path={`${path}.${key}`}
-              label={key === "" ? t("Value {at}", { at: at + 1 }) : t("Value of {key}", { key })}
+              label={key === "" ? t("Value {number}", { number: at + 1 }) : t("Value of {key}", { key })}
               onChange={(next) => changeAt(at, ([name, before]) => [name, after(before, next)])}
             />
           </div>
           <IconButton
             small
-            label={t("Remove entry {at}", { at: at + 1 })}
+            label={t("Remove entry {number}", { number: at + 1 })}
             onClick={() => {
               rows.remove(at);
               change((before) => before.filter((_, place) => place !== at));
@@ -176,7 +176,7 @@ function PartEditor({ part, Editor, draft, path, onChange }: PartProps) {
         <Button small onClick={() => onChange(initialDraft(part.field))}>
           <Plus size={14} aria-hidden /> {part.name}
         </Button>{" "}
-        <span className={css["about"]}>{t("omitted")}{part.initial === undefined ? "" : ` ${t("(default {stringify})", { stringify: JSON.stringify(part.initial) })}`}</span>
+        <span className={css["about"]}>{t("omitted")}{part.initial === undefined ? "" : ` ${t("(default {value})", { value: JSON.stringify(part.initial) })}`}</span>
       </div>
     );
   }

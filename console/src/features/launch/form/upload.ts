@@ -57,7 +57,7 @@ function put(file: File, url: string, headers: Readonly<Record<string, string>>,
     request.open("PUT", url);
     for (const [name, value] of Object.entries(headers)) if (!/^(host|content-length)$/i.test(name)) request.setRequestHeader(name, value);
     request.upload.onprogress = (event) => progress(event.loaded);
-    request.onload = () => (request.status < 300 ? resolve() : fail(t("the object store answered {status} {responseText}", { status: request.status, responseText: request.responseText.slice(0, 200) })));
+    request.onload = () => (request.status < 300 ? resolve() : fail(t("the object store answered {status} {message}", { status: request.status, message: request.responseText.slice(0, 200) })));
     request.onerror = () => fail(t("the object store is unreachable, or its CORS rules do not allow PUT from {origin}.", { origin: location.origin }));
     request.onabort = () => reject(new DOMException(t("The upload was canceled"), "AbortError"));
     request.onloadend = () => signal.removeEventListener("abort", stop);

@@ -30,7 +30,7 @@ export function Toolbar({ label, zoom, step, fit, everything, fits = false, chil
       <IconButton small label={t("Zoom in (+)")} onClick={() => zoom(step)}>
         <ZoomIn size={16} aria-hidden />
       </IconButton>
-      <Button small kind="quiet" onClick={fit} disabled={fits} title={t("Show {everything} (0)", { everything })}>
+      <Button small kind="quiet" onClick={fit} disabled={fits} title={t("Show {what} (0)", { what: everything })}>
         <Maximize2 size={14} aria-hidden /> {t("Fit")}
       </Button>
       {children}

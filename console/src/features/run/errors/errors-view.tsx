@@ -52,7 +52,7 @@ export function ErrorsView({ run, model, failures, selected, onSelect }: ErrorsV
     <div className={css["errors"]}>
       <p className={css["total"]}>
         {tn(data.total - data.inherited, "{n} failed action", "{n} failed actions")}, {tn(data.totalGroups, "{n} distinct error", "{n} distinct errors")}
-        {data.totalGroups > data.groups.length && <>{t(", showing the first {groups}", { groups: data.groups.length })}</>}.
+        {data.totalGroups > data.groups.length && <>{t(", showing the first {count}", { count: data.groups.length })}</>}.
         {data.truncated && <> {t("Too many actions to scan: only the oldest are included.")}</>}
         {data.inherited > 0 && <> {tn(data.inherited, "{n} parent failed because of them.", "{n} parents failed because of them.")}</>}
       </p>
@@ -77,7 +77,7 @@ function Group({ group, model, selected, onSelect }: GroupProps) {
   const names = [group.firstAction, ...group.actions.filter((name) => name !== group.firstAction)];
   useWanted(
     model,
-    t("failures {firstAction} {code}", { firstAction: group.firstAction, code: group.code }),
+    t("failures {action} {code}", { action: group.firstAction, code: group.code }),
     names.map((name) => model.row(name)),
   );
   return (

@@ -16,7 +16,7 @@ export function Cost({ run, live }: { readonly run: RunName; readonly live: bool
   const amount = (of: typeof use): number => (currency === "" ? of.coreHours : of.cost);
   // The rest of a run that has not ended is missing, so that a comparison would say that it is cheap.
   const by = live || !earlier ? undefined : changed(amount(use), amount(earlier));
-  const title = [hoursOf(use), by !== undefined && earlier && t("{costOf} on average of {earlierRuns} earlier runs", { costOf: costOf(earlier, currency), earlierRuns: String(earlierRuns) })].filter(Boolean).join("\n");
+  const title = [hoursOf(use), by !== undefined && earlier && t("{cost} on average of {runs} earlier runs", { cost: costOf(earlier, currency), runs: String(earlierRuns) })].filter(Boolean).join("\n");
   return (
     <span title={title} data-testid="run-cost">
       {costOf(use, currency)}

@@ -40,21 +40,21 @@ export function WhySlow({ timeline, path, live, selected, onSelect }: SlowProps)
   return (
     <section className={css["slow"]} aria-label={t("Why slow")} data-testid="critical-path">
       <p>
-        {tn(path.shares.length, "{value} {strong}. Critical path: {n} action of {size}", "{value} {strong}. Critical path: {n} actions of {size}", { value: live ? t("So far") : t("The run took"), strong: <strong>{duration(path.total)}</strong>, size: count(model.size) })}
+        {tn(path.shares.length, "{lead} {duration}. Critical path: {n} action of {total}", "{lead} {duration}. Critical path: {n} actions of {total}", { lead: live ? t("So far") : t("The run took"), duration: <strong>{duration(path.total)}</strong>, total: count(model.size) })}
         {longest && (
           <>
-            {t(". Longest: {strong}, {waited} ({share})", { strong: <strong>{nameOf(model, longest.row)}</strong>, waited: duration(longest.waited + longest.worked), share: percent(longest.share) })}
+            {t(". Longest: {action}, {time} ({share})", { action: <strong>{nameOf(model, longest.row)}</strong>, time: duration(longest.waited + longest.worked), share: percent(longest.share) })}
           </>
         )}
         .{" "}
         {waited > 0 && (
           <>
-            {t("Waiting before start: {waited} ({waited2}).", { waited: duration(waited), waited2: percent(waited / Math.max(1, path.total)) })}{" "}
+            {t("Waiting before start: {waited} ({share}).", { waited: duration(waited), share: percent(waited / Math.max(1, path.total)) })}{" "}
           </>
         )}
         {between > 0 && (
           <>
-            {t("Between attempts: {between} ({between2}).", { between: duration(between), between2: percent(between / Math.max(1, path.total)) })}
+            {t("Between attempts: {time} ({share}).", { time: duration(between), share: percent(between / Math.max(1, path.total)) })}
           </>
         )}
       </p>
@@ -79,7 +79,7 @@ export function WhySlow({ timeline, path, live, selected, onSelect }: SlowProps)
       </ol>
       {others.length > 0 && (
         <p>
-          {tn(others.length, "{n} more action: {reduce} in total.", "{n} more actions: {reduce} in total.", { reduce: percent(others.reduce((sum, share) => sum + share.share, 0)) })}
+          {tn(others.length, "{n} more action: {share} in total.", "{n} more actions: {share} in total.", { share: percent(others.reduce((sum, share) => sum + share.share, 0)) })}
         </p>
       )}
     </section>

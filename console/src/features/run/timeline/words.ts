@@ -9,10 +9,10 @@ import { endOf } from "./segments";
 /** The description of a row of the timeline, for screen readers. */
 export function describe(model: RunModel, row: number, now: number, onPath: boolean): string {
   const started = model.started(row);
-  const words = [nameOf(model, row), lookOf(model.phase(row)).label, t("created {offset}", { offset: offset(model.created(row)) })];
+  const words = [nameOf(model, row), lookOf(model.phase(row)).label, t("created {time}", { time: offset(model.created(row)) })];
   if (started !== none) {
     words.push(
-      t("waited {started}", { started: duration(started - model.created(row)) }),
+      t("waited {time}", { time: duration(started - model.created(row)) }),
       `${model.ended(row) === none ? t("running for") : "ran"} ${duration(endOf(model, row, now) - started)}`,
     );
   }

@@ -5,6 +5,8 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
+import type { Sentence } from "../../insight/v1/sentence_pb.js";
+import { file_flytebinary_insight_v1_sentence } from "../../insight/v1/sentence_pb.js";
 import type { ActionIdentifier } from "../../../flyteidl2/common/identifier_pb.js";
 import { file_flyteidl2_common_identifier } from "../../../flyteidl2/common/identifier_pb.js";
 import type { LogLine } from "../../../flyteidl2/logs/dataplane/payload_pb.js";
@@ -15,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/engine/v1/connectors.proto.
  */
 export const file_flytebinary_engine_v1_connectors: GenFile = /*@__PURE__*/
-  fileDesc("CiZmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvY29ubmVjdG9ycy5wcm90bxIVZmx5dGViaW5hcnkuZW5naW5lLnYxIm4KFEZpbmRDb25uZWN0b3JSZXF1ZXN0EhoKCXRhc2tfdHlwZRgBIAEoCUIHukgEcgIQARIZChF0YXNrX3R5cGVfdmVyc2lvbhgCIAEoBRIPCgdwcm9qZWN0GAMgASgJEg4KBmRvbWFpbhgEIAEoCSJOChVGaW5kQ29ubmVjdG9yUmVzcG9uc2USEQoJY29ubmVjdG9yGAEgASgJEhIKCnRhc2tfdHlwZXMYAiADKAkSDgoGc2lsZW50GAMgAygJIjMKG0V4cGxhaW5Db25uZWN0b3JXYWl0UmVxdWVzdBIUCgN1aWQYASABKANCB7pIBCICKAEiTAocRXhwbGFpbkNvbm5lY3RvcldhaXRSZXNwb25zZRIPCgdtZXNzYWdlGAEgASgJEg0KBWxpbWl0GAIgASgDEgwKBHVzZWQYAyABKAMibwoOVGFpbEpvYlJlcXVlc3QSPQoJYWN0aW9uX2lkGAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQga6SAPIAQESHgoHYXR0ZW1wdBgCIAEoDUINukgKKggY/////wcoASJDCg9UYWlsSm9iUmVzcG9uc2USMAoFbGluZXMYASADKAsyIS5mbHl0ZWlkbDIubG9ncy5kYXRhcGxhbmUuTG9nTGluZTLuAgoYQ29ubmVjdG9yUmVnaXN0cnlTZXJ2aWNlEm8KDUZpbmRDb25uZWN0b3ISKy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuRmluZENvbm5lY3RvclJlcXVlc3QaLC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuRmluZENvbm5lY3RvclJlc3BvbnNlIgOQAgEShAEKFEV4cGxhaW5Db25uZWN0b3JXYWl0EjIuZmx5dGViaW5hcnkuZW5naW5lLnYxLkV4cGxhaW5Db25uZWN0b3JXYWl0UmVxdWVzdBozLmZseXRlYmluYXJ5LmVuZ2luZS52MS5FeHBsYWluQ29ubmVjdG9yV2FpdFJlc3BvbnNlIgOQAgESWgoHVGFpbEpvYhIlLmZseXRlYmluYXJ5LmVuZ2luZS52MS5UYWlsSm9iUmVxdWVzdBomLmZseXRlYmluYXJ5LmVuZ2luZS52MS5UYWlsSm9iUmVzcG9uc2UwAUJJWkdnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2VuZ2luZS92MTtlbmdpbmV2MWIGcHJvdG8z", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_flyteidl2_logs_dataplane_payload]);
+  fileDesc("CiZmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvY29ubmVjdG9ycy5wcm90bxIVZmx5dGViaW5hcnkuZW5naW5lLnYxIm4KFEZpbmRDb25uZWN0b3JSZXF1ZXN0EhoKCXRhc2tfdHlwZRgBIAEoCUIHukgEcgIQARIZChF0YXNrX3R5cGVfdmVyc2lvbhgCIAEoBRIPCgdwcm9qZWN0GAMgASgJEg4KBmRvbWFpbhgEIAEoCSJOChVGaW5kQ29ubmVjdG9yUmVzcG9uc2USEQoJY29ubmVjdG9yGAEgASgJEhIKCnRhc2tfdHlwZXMYAiADKAkSDgoGc2lsZW50GAMgAygJIjMKG0V4cGxhaW5Db25uZWN0b3JXYWl0UmVxdWVzdBIUCgN1aWQYASABKANCB7pIBCICKAEigQEKHEV4cGxhaW5Db25uZWN0b3JXYWl0UmVzcG9uc2USDwoHbWVzc2FnZRgBIAEoCRINCgVsaW1pdBgCIAEoAxIMCgR1c2VkGAMgASgDEjMKCXNlbnRlbmNlcxgEIAMoCzIgLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuU2VudGVuY2UibwoOVGFpbEpvYlJlcXVlc3QSPQoJYWN0aW9uX2lkGAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQga6SAPIAQESHgoHYXR0ZW1wdBgCIAEoDUINukgKKggY/////wcoASJDCg9UYWlsSm9iUmVzcG9uc2USMAoFbGluZXMYASADKAsyIS5mbHl0ZWlkbDIubG9ncy5kYXRhcGxhbmUuTG9nTGluZTLuAgoYQ29ubmVjdG9yUmVnaXN0cnlTZXJ2aWNlEm8KDUZpbmRDb25uZWN0b3ISKy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuRmluZENvbm5lY3RvclJlcXVlc3QaLC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuRmluZENvbm5lY3RvclJlc3BvbnNlIgOQAgEShAEKFEV4cGxhaW5Db25uZWN0b3JXYWl0EjIuZmx5dGViaW5hcnkuZW5naW5lLnYxLkV4cGxhaW5Db25uZWN0b3JXYWl0UmVxdWVzdBozLmZseXRlYmluYXJ5LmVuZ2luZS52MS5FeHBsYWluQ29ubmVjdG9yV2FpdFJlc3BvbnNlIgOQAgESWgoHVGFpbEpvYhIlLmZseXRlYmluYXJ5LmVuZ2luZS52MS5UYWlsSm9iUmVxdWVzdBomLmZseXRlYmluYXJ5LmVuZ2luZS52MS5UYWlsSm9iUmVzcG9uc2UwAUJJWkdnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2VuZ2luZS92MTtlbmdpbmV2MWIGcHJvdG8z", [file_buf_validate_validate, file_flytebinary_insight_v1_sentence, file_flyteidl2_common_identifier, file_flyteidl2_logs_dataplane_payload]);
 
 /**
  * FindConnectorRequest names a type of task.
@@ -137,6 +139,13 @@ export type ExplainConnectorWaitResponse = Message<"flytebinary.engine.v1.Explai
    * @generated from field: int64 used = 3;
    */
   used: bigint;
+
+  /**
+   * The message in parts.
+   *
+   * @generated from field: repeated flytebinary.insight.v1.Sentence sentences = 4;
+   */
+  sentences: Sentence[];
 };
 
 /**

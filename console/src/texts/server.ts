@@ -1,0 +1,73 @@
+import { catalogue, language, recognised } from "./language";
+import { fill, plurals } from "./texts";
+
+/** What the server says, in the language of the page where the catalogue has it. */
+export interface Said {
+  readonly text: string;
+  /** The language of the text if that is not the page's: free texts and those without a translation are English. */
+  readonly lang?: "en";
+}
+
+/** A sentence of the server in parts, as its messages have it: flytebinary.insight.v1.Sentence. */
+export interface Parts {
+  readonly text: string;
+  readonly values: readonly string[];
+  readonly n?: bigint | undefined;
+}
+
+/** The values of a text by the names of their placeholders: {1} is the first. */
+const named = (values: readonly string[]) => Object.fromEntries(values.map((value, at) => [String(at + 1), value]));
+
+/** A sentence that is only a placeholder is free text, such as that of a cluster. */
+export const isFree = ({ text }: Parts): boolean => text === "{1}";
+
+function translated({ text, values, n }: Parts): string | undefined {
+  const forms = catalogue?.[text];
+  const own = typeof forms === "object" ? (forms[plurals.select(Number(n ?? 0n))] ?? forms.other) : forms;
+  // What another sentence of the server is about may be a sentence, too, such as what a cluster says of a pod.
+  const told = values.map((value) => sayMessage(value).text);
+  return own === undefined ? undefined : (fill(own, { ...named(told), ...(n === undefined ? {} : { n: String(n) }) }) as string);
+}
+
+const english = (text: string): Said => (language === "en" ? { text } : { text, lang: "en" });
+
+/** A sentence by its parts. */
+export function sayParts(parts: Parts): Said {
+  const text = translated(parts);
+  return text === undefined ? english(fill(parts.text, named(parts.values)) as string) : { text };
+}
+
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+
+/** The texts by which messages are known that come without parts, those with the most words of their own first. */
+let patterns: readonly { readonly text: string; readonly match: RegExp; readonly places: readonly string[] }[] | undefined;
+
+const words = (text: string): number => text.replace(/\{\d+\}/g, "").length;
+
+function patternOf(text: string) {
+  const pieces = text.split(/\{(\d+)\}/);
+  const match = new RegExp(`^${pieces.map((piece, at) => (at % 2 === 0 ? escaped(piece) : "(.+?)")).join("")}$`, "s");
+  return { text, match, places: pieces.filter((_, at) => at % 2 === 1) };
+}
+
+/** The parts of a message of the contract, which has no room for them; undefined for free texts. */
+export function partsOf(message: string, texts: readonly string[] = recognised): Parts | undefined {
+  patterns ??= texts.map(patternOf).sort((a, b) => words(b.text) - words(a.text));
+  for (const { text, match, places } of patterns) {
+    const found = match.exec(message);
+    if (!found) continue;
+    const values: string[] = [];
+    places.forEach((place, at) => (values[Number(place) - 1] = found[at + 1] ?? ""));
+    return { text, values };
+  }
+  return undefined;
+}
+
+/** A message of the contract, such as that of an event. */
+export function sayMessage(message: string): Said {
+  const parts = language === "en" ? undefined : partsOf(message);
+  return parts ? sayParts(parts) : english(message);
+}
+
+/** A text as a sentence of its own: with a capital letter and a full stop. */
+export const asSentence = (text: string): string => (text === "" ? "" : `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`);
