@@ -75,7 +75,7 @@ function list({ ordered, start, items }: Tokens.List, depth: number): ReactNode 
 
 function table({ header, rows }: Tokens.Table, depth: number): ReactNode {
   return (
-    // eslint-disable-next-line no-restricted-syntax -- the text of a person, not a list of ours
+    // eslint-disable-next-line no-restricted-syntax -- the text of a person, not a list of the console
     <table>
       <thead>
         <tr>

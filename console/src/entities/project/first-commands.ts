@@ -2,7 +2,7 @@ import type { Place } from "@/app/place";
 import { shellWord } from "@/app/shell-word";
 
 // Commands of pages that have nothing yet: how to get the first one. They need nothing but the SDK and its configuration,
-// so that whoever pastes one into a shell has something on the page. A test in the browser runs each of them.
+// so that a person who pastes one into a shell has something on the page. A test in the browser runs each of them.
 
 const where = ({ project, domain }: Place) => `-p ${shellWord(project)} -d ${shellWord(domain)}`;
 
