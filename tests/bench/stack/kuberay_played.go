@@ -74,6 +74,13 @@ func (k *KubeRay) play(ctx, running context.Context, objects dynamic.Interface) 
 	custom.Start(running.Done())
 	typed.WaitForCacheSync(ctx.Done())
 	custom.WaitForCacheSync(ctx.Done())
+	left := &orphans{objects: objects, children: []children{
+		{rayJobResource, custom.ForResource(rayJobResource).Informer().GetStore()},
+		{rayClusterResource, custom.ForResource(rayClusterResource).Informer().GetStore()},
+		{batchv1.SchemeGroupVersion.WithResource("jobs"), typed.Batch().V1().Jobs().Informer().GetStore()},
+		{corev1.SchemeGroupVersion.WithResource("pods"), typed.Core().V1().Pods().Informer().GetStore()},
+	}}
+	k.working.Go(func() { left.delete(running) })
 	return nil
 }
 
