@@ -19,7 +19,7 @@ export function When({ at, relative = false }: { readonly at: Date | undefined; 
   const now = useNow(relative ? 10_000 : 60_000);
   if (!at) return <span>–</span>;
   return (
-    <time dateTime={at.toISOString()} title={exactly(at, zone)}>
+    <time className="whole" dateTime={at.toISOString()} title={exactly(at, zone)}>
       {relative ? ago(now - at.getTime()) : moment(at, zone, new Date(now))}
     </time>
   );
@@ -29,5 +29,5 @@ export function When({ at, relative = false }: { readonly at: Date | undefined; 
 export function Span({ from, to }: { readonly from: Date | undefined; readonly to: Date | undefined }) {
   const now = useNow(1000, from !== undefined && to === undefined);
   if (!from) return <span>–</span>;
-  return <span>{duration(Math.max(0, (to?.getTime() ?? now) - from.getTime()))}</span>;
+  return <span className="whole">{duration(Math.max(0, (to?.getTime() ?? now) - from.getTime()))}</span>;
 }

@@ -121,7 +121,12 @@ const columns = (place: Place): readonly Column<Problem>[] => [
     wrap: true,
     cell: ({ file, function: name, tasks }) => (
       <>
-        {file !== "" && <code>{`${file}:${name}`}</code>}
+        {file !== "" && (
+          <code>
+            {file}:<wbr />
+            {name}
+          </code>
+        )}
         <Note>{tasks.join(", ")}</Note>
       </>
     ),

@@ -67,24 +67,26 @@ export const columns: readonly Column[] = [
   {
     key: "run",
     label: t("Run"),
-    width: [15, 3],
+    width: [17, 3],
     cell: (run, { errors, stars }) => {
       const id = run.action?.id?.run;
       const tracked = isTracked(run);
       const error = tracked ? undefined : errors[nameOf(run)];
       return (
         <>
-          <Link
-            className={css["link"]}
-            data-run={keyOf(run)}
-            to={routeOf({ tracked })}
-            params={{ domain: id?.domain ?? "", project: id?.project ?? "", run: id?.name ?? "" }}
-          >
-            {run.action && titleOf(run.action)}
-          </Link>
-          <span className={css["name"]}>{id?.name}</span>
-          {tracked && <Tag>{t("Tracked")}</Tag>}
-          {!tracked && id && <StarButton of={{ project: id.project, domain: id.domain, kind: "run", name: id.name }} stars={stars} />}
+          <span className={css["named"]}>
+            <Link
+              className={css["link"]}
+              data-run={keyOf(run)}
+              to={routeOf({ tracked })}
+              params={{ domain: id?.domain ?? "", project: id?.project ?? "", run: id?.name ?? "" }}
+            >
+              {run.action && titleOf(run.action)}
+            </Link>
+            <span className={css["name"]}>{id?.name}</span>
+            {tracked && <Tag>{t("Tracked")}</Tag>}
+            {!tracked && id && <StarButton of={{ project: id.project, domain: id.domain, kind: "run", name: id.name }} stars={stars} />}
+          </span>
           {error !== undefined && (
             <span className={css["error"]} title={error} data-testid="run-error">
               {error}
@@ -94,7 +96,7 @@ export const columns: readonly Column[] = [
       );
     },
   },
-  { key: "phase", label: t("Phase"), width: [9, 1], cell: (run, { summaries }) => <RunState phase={phaseOf(run)} summary={isTracked(run) ? undefined : summaries[nameOf(run)]} /> },
+  { key: "phase", label: t("Phase"), width: [12, 1], cell: (run, { summaries }) => <RunState phase={phaseOf(run)} summary={isTracked(run) ? undefined : summaries[nameOf(run)]} /> },
   {
     key: "progress",
     label: t("Progress"),

@@ -13,7 +13,7 @@ import { Note, type Column } from "@/design/table";
 import { When } from "@/design/time";
 import { StarButton } from "@/entities/star/star-button";
 import { useStars } from "@/entities/star/use-stars";
-import { change, costOf, hoursOf, percent } from "@/entities/use/use";
+import { change, costOf, hours, hoursOf, percent } from "@/entities/use/use";
 import { t } from "@/texts/texts";
 import { serverOrders } from "./orders";
 import type { TasksSearch } from "./search";
@@ -138,10 +138,10 @@ const columns = (place: Place, currency: string, stars: ReturnType<typeof useSta
   },
   { label: t("Cache hits"), order: "hits", descending: true, number: true, cell: ({ hitRate }) => share(hitRate) },
   {
-    label: currency === "" ? t("Use") : t("Cost"),
+    label: currency === "" ? "Core-h" : t("Cost"),
     order: "cost",
     descending: true,
     number: true,
-    cell: ({ use }) => use && <span title={hoursOf(use)}>{costOf(use, currency)}</span>,
+    cell: ({ use }) => use && <span title={hoursOf(use)}>{currency === "" ? hours(use.coreHours) : costOf(use, currency)}</span>,
   },
 ];
