@@ -15,7 +15,7 @@ import (
 // sweepEvery is how often orphans are looked for.
 const sweepEvery = 2 * time.Second
 
-// orphans are objects that KubeRay creates from what it read before their owner was deleted. Nobody else sees them: the deletion of
+// orphans are objects that KubeRay creates from what it read before their owner was deleted. Only a sweep finds them: the deletion of
 // the owner deleted what was there then.
 type orphans struct {
 	objects  dynamic.Interface
