@@ -4,29 +4,17 @@ package runs_test
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/clusters/states"
-	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/manager/clusterview"
 	"github.com/flyte-binary/flyte-binary/runs"
 	"github.com/flyte-binary/flyte-binary/runs/store"
-)
-
-// The variables of the process that dies.
-const (
-	lossVariable      = "RUNS_LOSS_DSN"
-	failpointVariable = "FLYTE_FAILPOINTS"
 )
 
 // children is how many actions the lost cluster has in addition to their parent: several batches.
@@ -52,23 +40,9 @@ func TestACrashWhileAClusterIsLost(t *testing.T) {
 				},
 					time.Minute, 20*time.Millisecond)
 			})
-			armed := filepath.Join(t.TempDir(), "armed")
-			require.NoError(t, os.WriteFile(armed, fmt.Appendf(nil, "reclaim.after-batch %d", turn), 0o600))
-			deaths := 0
-			for ; ; deaths++ {
-				require.Less(t, deaths, 3)
-				child := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestTheProcessThatDiesOfALoss$", "-test.v")
-				child.Env = append(os.Environ(), lossVariable+"="+pgtest.URL(db), failpointVariable+"="+armed)
-				said, err := child.CombinedOutput()
-				if err == nil {
-					break
-				}
-				var exit *exec.ExitError
-				require.ErrorAs(t, err, &exit)
-				require.Equal(t, -1, exit.ExitCode(), "%s", said) // killed
+			dies(t, db, "TestTheProcessThatDiesOfALoss", fmt.Sprint("reclaim.after-batch ", turn), func() {
 				require.Equal(t, 2*turn, countOf(t, db, `SELECT count(*) FROM actions WHERE attempt = 2`), "batches are whole")
-			}
-			require.Equal(t, 1, deaths, "the process passes the point")
+			})
 			require.Equal(t, children+1, countOf(t, db, `SELECT count(*) FROM actions WHERE attempt = 2 AND cluster = 'west'`))
 			require.Equal(t, children+1, countOf(t, db, `SELECT count(*) FROM action_events WHERE phase = 6`), "each attempt is lost once")
 			require.Zero(t, countOf(t, db, `SELECT count(*) FROM action_events WHERE attempt > 2`))
@@ -78,15 +52,7 @@ func TestACrashWhileAClusterIsLost(t *testing.T) {
 
 // TestTheProcessThatDiesOfALoss is what the test above starts: it ends when nothing is left on the lost cluster.
 func TestTheProcessThatDiesOfALoss(t *testing.T) {
-	dsn := os.Getenv(lossVariable)
-	if dsn == "" {
-		t.Skip("it is started by TestACrashWhileAClusterIsLost")
-	}
-	config := pgdb.DefaultConfig()
-	config.URL, config.MaxConns, config.MinIdleConns = dsn, 8, 0
-	db, err := pgdb.Open(t.Context(), config)
-	require.NoError(t, err)
-	t.Cleanup(db.Close)
+	db := dying(t)
 	clusters := &twoClusters{state: map[string]states.State{
 		"east": {State: states.Ready, SeenAt: time.Now().Add(-time.Hour)}, "west": {State: states.Ready},
 	}}
@@ -100,13 +66,4 @@ func TestTheProcessThatDiesOfALoss(t *testing.T) {
 		return countOf(t, db, `SELECT count(*) FROM actions WHERE cluster = 'west'`) == children+1
 	},
 		time.Minute, 20*time.Millisecond)
-}
-
-func countOf(t *testing.T, db *pgxpool.Pool, query string) (n int) {
-	t.Helper()
-	rows, err := db.Query(t.Context(), query)
-	require.NoError(t, err)
-	n, err = pgx.CollectOneRow(rows, pgx.RowTo[int])
-	require.NoError(t, err)
-	return n
 }

@@ -4,23 +4,16 @@ package runs_test
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
-
-// rollupVariable is the database of the process that dies while it counts.
-const rollupVariable = "RUNS_ROLLUP_DSN"
 
 // ends is more than one batch.
 const ends = 1500
@@ -41,24 +34,10 @@ func TestACrashWhileEndsAreCounted(t *testing.T) {
 			}
 			require.NoError(t, storetest.Insert(t.Context(), db, rows...))
 			require.NoError(t, storetest.Exec(t.Context(), db, `INSERT INTO uncounted_ends SELECT id FROM actions ON CONFLICT DO NOTHING`))
-			armed := filepath.Join(t.TempDir(), "armed")
-			require.NoError(t, os.WriteFile(armed, []byte(point), 0o600))
-			deaths := 0
-			for ; ; deaths++ {
-				require.Less(t, deaths, 2)
-				child := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestTheProcessThatDiesWhileItCounts$", "-test.v")
-				child.Env = append(os.Environ(), rollupVariable+"="+pgtest.URL(db), failpointVariable+"="+armed)
-				said, err := child.CombinedOutput()
-				if err == nil {
-					break
-				}
-				var exit *exec.ExitError
-				require.ErrorAs(t, err, &exit)
-				require.Equal(t, -1, exit.ExitCode(), "%s", said) // killed
+			dies(t, db, "TestTheProcessThatDiesWhileItCounts", point, func() {
 				counted := countOf(t, db, `SELECT coalesce(sum(succeeded), 0) FROM task_days`)
 				require.Equal(t, ends-counted, countOf(t, db, `SELECT count(*) FROM uncounted_ends`), "what is counted is no longer listed")
-			}
-			require.Equal(t, 1, deaths)
+			})
 			require.Zero(t, countOf(t, db, `SELECT count(*) FROM uncounted_ends`))
 			require.Equal(t, ends, countOf(t, db, `SELECT sum(succeeded) FROM task_days`))
 			require.Equal(t, ends, countOf(t, db, `SELECT sum(succeeded) FROM run_tasks`))
@@ -69,14 +48,5 @@ func TestACrashWhileEndsAreCounted(t *testing.T) {
 
 // TestTheProcessThatDiesWhileItCounts counts what is listed, in a process of its own.
 func TestTheProcessThatDiesWhileItCounts(t *testing.T) {
-	url := os.Getenv(rollupVariable)
-	if url == "" {
-		t.Skip("it is the child of TestACrashWhileEndsAreCounted")
-	}
-	config := pgdb.DefaultConfig()
-	config.URL, config.MaxConns, config.MinIdleConns = url, 8, 0
-	db, err := pgdb.Open(t.Context(), config)
-	require.NoError(t, err)
-	t.Cleanup(db.Close)
-	rollupsFixtureOn(t, db).counted()
+	rollupsFixtureOn(t, dying(t)).counted()
 }
