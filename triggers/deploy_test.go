@@ -116,7 +116,7 @@ func TestAUsersSwitchSurvivesADeployment(t *testing.T) {
 	require.False(t, f.get("hourly").GetSpec().GetActive())
 	explained := f.explain("hourly")
 	require.True(t, explained.GetPaused())
-	require.Contains(t, explained.GetReason(), "switched it off")
+	require.Contains(t, explained.GetReason(), "disabled it")
 	require.Empty(t, explained.GetNext())
 	require.NoError(t, f.switchTo(true, "hourly"))
 	require.Equal(t, "2026-06-01T12:30:00Z", f.explain("hourly").GetNext()[0].AsTime().Format(time.RFC3339))

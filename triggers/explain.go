@@ -11,6 +11,7 @@ import (
 
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 	"github.com/flyte-binary/flyte-binary/triggers/store"
 )
 
@@ -33,7 +34,7 @@ func (h *handler) ExplainTrigger(ctx context.Context, r *insightv1.ExplainTrigge
 	}
 	d, err := h.planner.decode(t)
 	if err != nil {
-		answer.Reason = "It cannot be scheduled: " + err.Error() + "."
+		answer.Reason = sentence.Say("It cannot be scheduled: %s.", err)
 		return answer, nil //nolint:nilerr // it is the answer
 	}
 	answer.CatchUp, answer.CatchUpLimit = d.policy.catchUp, uint32(d.policy.catchUpLimit) //nolint:gosec // small
@@ -66,15 +67,15 @@ func (h *handler) ExplainTrigger(ctx context.Context, r *insightv1.ExplainTrigge
 func (d *decoded) silence(paused bool) string {
 	switch {
 	case d.DeletedAt != nil:
-		return "It was deleted at " + d.DeletedAt.Format(time.RFC3339) + "."
+		return sentence.Say("It was deleted at %s.", d.DeletedAt.Format(time.RFC3339))
 	case d.automation.GetType() == task.TriggerAutomationSpecType_TYPE_NONE:
-		return "It has no schedule and waits for no artifact: it fires by hand only."
+		return sentence.Say("It has no schedule and waits for no artifact. It only runs manually.")
 	case paused:
-		return "A user switched it off. Deployments leave it off until a user switches it on."
+		return sentence.Say("A user disabled it. Deployments keep it disabled until a user enables it.")
 	case !d.Active:
-		return "It was deployed switched off. Switch it on, or deploy it with auto_activate."
+		return sentence.Say("It was deployed disabled. Enable it, or deploy it with auto_activate.")
 	case d.schedule != nil && d.NextSlot == nil:
-		return "Its schedule has no further slots."
+		return sentence.Say("Its schedule has no further runs.")
 	}
 	return ""
 }

@@ -353,7 +353,7 @@ func TestExplainTrigger(t *testing.T) {
 	require.Equal(t, "2026-06-15T07:30:00Z", cron.GetNext()[1].AsTime().Format(time.RFC3339))
 	require.Equal(t, uint32(100), cron.GetCatchUpLimit())
 	require.Contains(t, f.explain("manual").GetReason(), "no schedule")
-	require.Contains(t, f.explain("off").GetReason(), "deployed switched off")
+	require.Contains(t, f.explain("off").GetReason(), "deployed disabled")
 	f.deploy("v2")
 	require.Contains(t, f.explain("cron").GetReason(), "deleted")
 	_, err := f.insight.ExplainTrigger(t.Context(), &insightv1.ExplainTriggerRequest{Name: name("none")})

@@ -292,7 +292,7 @@ func TestAVersionFiresTheTriggersThatWaited(t *testing.T) {
 	require.Contains(t, ignored["2"], "did not wait")
 	require.Contains(t, ignored["before"], "before it was deployed or switched on")
 	require.NoError(t, f.switchTo(false, "paused"))
-	require.Contains(t, f.explain("paused").GetReason(), "switched it off")
+	require.Contains(t, f.explain("paused").GetReason(), "disabled it")
 }
 
 func TestVersionsAndConcurrency(t *testing.T) {

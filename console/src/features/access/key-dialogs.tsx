@@ -32,7 +32,7 @@ export function CreateKeyDialog({ open, onClose, onChanged }: ChangeProps & { re
       onClose={made ? () => undefined : close}
       wide={made !== undefined}
       title={made ? t("Key {name} created", { name: made.key?.name ?? "" }) : t("Create API key")}
-      description={made ? t("Copy the secret now. It cannot be shown again.") : t("A key can do what its roles allow, and never more than you can at that time.")}
+      description={made ? t("Copy the secret now. You won’t be able to view it later.") : t("A key can do what its roles allow, and never more than you can at that time.")}
     >
       {made ? <Secret made={made} onClose={close} /> : <CreateForm onClose={() => undefined} onCancel={close} onChanged={onChanged} onMade={setMade} />}
     </Dialog>

@@ -56,7 +56,7 @@ export function ClusterDialogs({ change, onClose, onChanged }: ChangeProps & { r
     onClose();
   };
   const [heading, description] = issued
-    ? [t("Credential of {name}", { name: issued.name }), t("Copy the secret now. It cannot be shown again.")]
+    ? [t("Credential of {name}", { name: issued.name }), t("Copy the secret now. You won’t be able to view it later.")]
     : change
       ? title(change)
       : ["", ""];

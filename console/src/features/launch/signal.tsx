@@ -143,7 +143,7 @@ function Held({ words, comment, at, onUndo, onNow }: HeldProps) {
   );
 }
 
-const hints = { integer: t("A whole number."), float: t("A number."), text: undefined, boolean: undefined } as const;
+const hints = { integer: t("Enter a whole number."), float: t("Enter a number."), text: undefined, boolean: undefined } as const;
 
 interface YesNoProps {
   readonly denied: Denial | undefined;

@@ -91,7 +91,7 @@ function CreateForm(props: Props) {
         change(() => client(SecretService).createSecret({ id, secretSpec: specOf(type, value) }), t("Secret {name} created", { name }));
       }}
     >
-      <Field label={t("Name")} hint={wrong === "" ? t("Tasks get it as {variable} by default.", { variable: variableOf(name) }) : t("Letters, digits, dashes and underscores")} error={tried ? wrong : ""}>
+      <Field label={t("Name")} hint={wrong === "" ? t("Available to tasks as ${variable} by default.", { variable: variableOf(name) }) : t("Letters, digits, dashes and underscores")} error={tried ? wrong : ""}>
         {(control) => <Input {...control} autoComplete="off" value={name} onChange={(event) => setName(event.target.value)} />}
       </Field>
       <Field label={t("Scope")} hint={t("If a name exists in several scopes, the most specific one wins.")}>

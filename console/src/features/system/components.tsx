@@ -28,7 +28,7 @@ export function Components({ components }: { readonly components: readonly Compo
         keyOf={({ name }) => name}
         attributesOf={({ name }) => ({ "data-component": name })}
         columns={[
-          { label: t("Component"), cell: ({ name }) => name },
+          { label: t("Component"), cell: ({ name }) => wordsOf(name) },
           {
             label: t("Status"),
             wrap: true,
@@ -44,6 +44,12 @@ export function Components({ components }: { readonly components: readonly Compo
       />
     </section>
   );
+}
+
+/** A loop is named after what it does: "loop: admission". */
+function wordsOf(component: string): string {
+  const name = /^loop: (.+)$/.exec(component)?.[1];
+  return name === undefined ? component : t("{name} loop", { name: `${name.charAt(0).toUpperCase()}${name.slice(1)}` });
 }
 
 function Status({ component }: { readonly component: Component }) {

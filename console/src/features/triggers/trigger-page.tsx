@@ -8,9 +8,11 @@ import { CopyButton } from "@/design/copy";
 import { Facts, Tag } from "@/design/facts";
 import { dateOf, duration } from "@/design/format";
 import { Loading, Notice, ProblemNotice } from "@/design/notice";
+import { SaidText } from "@/design/said";
 import { Tabs } from "@/design/tabs";
 import { When } from "@/design/time";
 import { whoIs } from "@/entities/person/who-is";
+import { sayMessage } from "@/texts/server";
 import { t } from "@/texts/texts";
 import { TriggerActions } from "./actions";
 import { Backfills } from "./backfills";
@@ -55,7 +57,7 @@ export function TriggerPage() {
         </ProblemNotice>
       )}
       {explained.isLoading && <Loading what={t("trigger")} />}
-      {why?.reason && <Notice title={t("No upcoming runs")}>{why.reason}</Notice>}
+      {why?.reason && <Notice title={t("No upcoming runs")}><SaidText of={sayMessage(why.reason)} /></Notice>}
       {why?.notes.map((note) => (
         <Notice key={note} title={t("About its runs")}>
           {note}
