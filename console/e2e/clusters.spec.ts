@@ -135,3 +135,34 @@ test("a cluster that says nothing is away", async ({ page, two: { demo } }) => {
   await expect(page.getByTestId("events")).toContainText("Went away", { timeout: 120_000 });
   if (process.env["CONSOLE_PICTURES"] !== undefined) await page.screenshot({ path: join(process.env["CONSOLE_PICTURES"], "two-away.png"), fullPage: true });
 });
+
+test("the log of what runs in a cluster that is away keeps its lines and says why there are no more", async ({ page, two: { demo } }) => {
+  test.setTimeout(600_000);
+  const north = await Link.open(demo.url, "north", nodes, { taskTypes: ["python"], plugins: ["pod"] });
+  try {
+    await call(demo.url, `${registry}/UpdateCluster`, { name: "north", weight: 1000 });
+    // A new cluster counts from when the placement has read that it is there.
+    let run = "";
+    await expect(async () => {
+      [run = ""] = await start(demo.url, demo.folder, [{ task: "squares", inputs: { n: 2 } }]);
+      await page.goto(`${place}/runs/${run}?action=a0`);
+      await expect(panel(page).getByRole("link", { name: "north" })).toBeVisible({ timeout: 30_000 });
+    }).toPass({ timeout: 240_000 });
+    await north.runs({ project: "flytesnacks", domain: "development", name: run }, "a0", ["the first line", "the second line"]);
+    await page.goto(`${place}/runs/${run}?action=a0&tab=logs`);
+    const log = panel(page).getByRole("log");
+    await expect(log).toContainText("the second line", { timeout: 60_000 });
+    await expect(panel(page)).not.toContainText("is away since");
+
+    north.close();
+    await expect(panel(page)).toContainText(/Cluster north is away since .*the logs of what runs there continue when it is back/, { timeout: 120_000 });
+    await expect(panel(page)).toContainText("Shown are the 2 lines that came before.");
+    await expect(log).toContainText("the first line");
+    await expect(log).toContainText("the second line");
+    await expectAccessible(page);
+    if (process.env["CONSOLE_PICTURES"] !== undefined) await page.screenshot({ path: join(process.env["CONSOLE_PICTURES"], "two-away-log.png") });
+  } finally {
+    north.close();
+    await call(demo.url, `${registry}/RemoveCluster`, { name: "north", force: true });
+  }
+});

@@ -20,12 +20,21 @@ export async function call(url: string, procedure: string, body: unknown, secret
   return (await answer.json()) as Readonly<Record<string, unknown>>;
 }
 
+/** The messages that a server sends over a link, as far as a double acts on them. */
+interface Message {
+  readonly welcome?: { readonly link: string };
+  readonly tail?: { readonly tail: string };
+}
+
 /**
  * The link of a controller that runs nothing: its cluster connects to a real server, reports its nodes and says that it is there. So a
- * test has a second cluster with any hardware. What is placed there waits.
+ * test has a second cluster with any hardware. What is placed there waits, unless the test reports that it runs; its log has the lines of
+ * the test then.
  */
 export class Link {
   private readonly over = new AbortController();
+  private readonly tails = new Set<string>();
+  private log: readonly string[] = [];
 
   private constructor(private readonly url: string, private readonly cluster: string, private readonly secret: string) {}
 
@@ -48,26 +57,60 @@ export class Link {
       signal: this.over.signal,
     });
     if (!answer.ok || answer.body === null) throw new Error(`Connect: ${answer.status} ${await answer.text()}`);
-    const reader = answer.body.getReader();
-    let received = Buffer.alloc(0);
-    while (received.length < 5 || received.length < 5 + received.readUInt32BE(1)) {
-      const { done, value } = await reader.read();
-      if (done) throw new Error(`Connect ended: ${received.toString()}`);
-      received = Buffer.concat([received, value]);
-    }
-    const first = received.subarray(5, 5 + received.readUInt32BE(1)).toString();
-    const { welcome } = JSON.parse(first) as { readonly welcome?: { readonly link: string } };
-    if (welcome === undefined) throw new Error(`Connect: ${first}`);
+    const messages = envelopes(answer.body.getReader());
+    const first = await messages.next();
+    const welcome = first.done === true ? undefined : first.value.welcome;
+    if (welcome === undefined) throw new Error(`Connect: ${JSON.stringify(first.value)}`);
     void this.beat(welcome.link);
-    void this.read(reader);
+    void this.obey(messages);
   }
 
-  private async read(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+  private async obey(messages: AsyncIterable<Message>): Promise<void> {
     try {
-      while (!(await reader.read()).done);
+      for await (const { tail } of messages) {
+        if (tail === undefined || this.tails.has(tail.tail)) continue; // an order may come twice
+        this.tails.add(tail.tail);
+        void this.send(tail.tail);
+      }
     } catch (error) {
       if (!this.over.signal.aborted) console.error(error);
     }
+  }
+
+  /** Sends the lines of the log, and then signs of life. */
+  private async send(tail: string): Promise<void> {
+    try {
+      for (let sequence = 0; ; sequence += 1) {
+        const lines = sequence === 0 ? this.log.map((message) => ({ timestamp: new Date().toISOString(), message })) : [];
+        const { stop } = await call(this.url, `${service}.ClusterLinkService/SendLog`, { cluster: this.cluster, tail, sequence, lines }, this.secret);
+        if (stop === true) return;
+        await pause(2000, undefined, { signal: this.over.signal });
+      }
+    } catch (error) {
+      if (!this.over.signal.aborted) console.error(error);
+    }
+  }
+
+  /** Reports that the first attempt of an action runs, in a pod whose log has these lines. */
+  async runs(run: { readonly project: string; readonly domain: string; readonly name: string }, name: string, log: readonly string[]): Promise<void> {
+    this.log = log;
+    const now = new Date().toISOString();
+    const pod = {
+      namespace: "storm",
+      podName: `${run.name}-${name}-0`,
+      primaryContainerName: "main",
+      containers: [{ containerName: "main", process: { containerStartTime: now } }],
+    };
+    const event = {
+      id: { run, name },
+      attempt: 1,
+      phase: "ACTION_PHASE_RUNNING",
+      updatedTime: now,
+      reportedTime: now,
+      cluster: this.cluster,
+      logContext: { primaryPodName: pod.podName, pods: [pod] },
+    };
+    await call(this.url, "flytebinary.engine.v1.EngineService/RecordTransitions", { transitions: [{ event }] }, this.secret);
   }
 
   private async beat(link: string): Promise<void> {
@@ -84,5 +127,23 @@ export class Link {
   /** Says nothing more, as a cluster that lost its network. */
   close(): void {
     this.over.abort();
+  }
+}
+
+/** The messages of a stream of Connect in JSON. */
+async function* envelopes(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<Message> {
+  let received = Buffer.alloc(0);
+  for (;;) {
+    while (received.length < 5 || received.length < 5 + received.readUInt32BE(1)) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      received = Buffer.concat([received, value]);
+    }
+    const end = 5 + received.readUInt32BE(1);
+    const body = received.subarray(5, end).toString();
+    const last = (received.readUInt8(0) & 2) !== 0;
+    received = received.subarray(end);
+    if (last) throw new Error(`the stream ended: ${body}`);
+    yield JSON.parse(body) as Message;
   }
 }
