@@ -39,7 +39,7 @@ const unmarked = (page: Page): Promise<string[]> =>
 const english = new Set(Object.keys(german).filter((key) => /^\p{Lu}\p{Ll}|\p{Ll} \p{Ll}/u.test(key) && !key.includes("{")));
 
 /** Words that the server names itself, for its figures and limits, and that are texts of the console elsewhere. */
-const ofServer: Readonly<Record<string, readonly string[]>> = { "/system": ["Cluster", "Storage", "Warm starts", "Runs", "Queues", "Cache", "Apps"], "/me": ["Runs", "Apps"] };
+const ofServer: Readonly<Record<string, readonly string[]>> = { "/system": ["Cluster", "Storage", "Warm starts", "Runs", "Queues", "Cache", "Apps", "Requests"], "/me": ["Runs", "Apps"] };
 
 test("every text of every page goes through the catalogue", async ({ page, runs, complaints }) => {
   test.setTimeout(300_000);
