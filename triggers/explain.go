@@ -35,7 +35,7 @@ func (h *handler) ExplainTrigger(ctx context.Context, r *insightv1.ExplainTrigge
 	d, err := h.planner.decode(t)
 	if err != nil {
 		answer.Reason = sentence.Say("It cannot be scheduled: %s.", err)
-		return answer, nil //nolint:nilerr // it is the answer
+		return answer, nil
 	}
 	answer.CatchUp, answer.CatchUpLimit = d.policy.catchUp, uint32(d.policy.catchUpLimit) //nolint:gosec // small
 	answer.Concurrency, answer.Jitter = d.policy.concurrency, durationpb.New(d.policy.jitter)

@@ -22,8 +22,8 @@ import (
 
 const kubeMemoryCase = "kube-memory"
 
-// kubeMemory measures the memory and the CPU of the demo's API server after more and more tasks, at once after the last
-// of them and while nothing happens. The tasks are of one process that ends at once: their pods go through the same
+// kubeMemory measures the memory and the CPU of the demo's processes after more and more tasks, at once after the last
+// of them and while nothing happens: of its API server, of Postgres, and of the server with the node and the tasks. The tasks are of one process that ends at once: their pods go through the same
 // states as those of Python tasks, at a rate that this machine can keep up.
 type kubeMemory struct {
 	demo        string // the program; empty for the usual one
@@ -55,10 +55,11 @@ func (c kubeMemory) measure(ctx context.Context, s *stack.Stack, r *figures.Resu
 	if err != nil {
 		return err
 	}
-	kube, err := kubernetes.NewForConfig(config)
+	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
 	}
+	kube := demoProcesses{client, demo.Pid()}
 	do := func(ctx context.Context, from, to int) error { return c.run(ctx, server, from, to) }
 	if c.churn {
 		written, err := churn.New(ctx, config)
@@ -87,8 +88,8 @@ func (c kubeMemory) measure(ctx context.Context, s *stack.Stack, r *figures.Resu
 }
 
 // work does the tasks from the number done to n, and records what the API server used meanwhile.
-func (c kubeMemory) work(ctx context.Context, r *figures.Result, kube *kubernetes.Clientset, do func(ctx context.Context, from, to int) error, done, n int) error {
-	before, err := readKube(ctx, kube)
+func (c kubeMemory) work(ctx context.Context, r *figures.Result, kube demoProcesses, do func(ctx context.Context, from, to int) error, done, n int) error {
+	before, err := kube.read(ctx)
 	if err != nil {
 		return err
 	}
@@ -97,15 +98,18 @@ func (c kubeMemory) work(ctx context.Context, r *figures.Result, kube *kubernete
 		return err
 	}
 	elapsed := time.Since(began)
-	after, err := readKube(ctx, kube)
+	after, err := kube.read(ctx)
 	if err != nil {
 		return err
 	}
 	when := fmt.Sprintf(", %d to %d tasks", done, n)
 	r.Add("tasks per second"+when, float64(n-done)/elapsed.Seconds(), "")
 	r.Add("CPU of the API server per task"+when, (after.cpu-before.cpu)*1000/float64(n-done), "ms")
+	for _, name := range []string{postgresOfDemo, serverOfDemo} {
+		r.Add("CPU of "+name+" per task"+when, figures.Milliseconds(after.family[name].CPU-before.family[name].CPU)/float64(n-done), "ms")
+	}
 	after.report(r, fmt.Sprintf("at the end of %d tasks", n))
-	return c.profile(ctx, kube, fmt.Sprintf("busy-%d", n))
+	return c.profile(ctx, kube.Clientset, fmt.Sprintf("busy-%d", n))
 }
 
 // run runs tasks and waits for their ends.
@@ -127,25 +131,28 @@ func (c kubeMemory) run(ctx context.Context, server *stack.Client, from, to int)
 }
 
 // idle records what the API server uses while nothing happens.
-func (c kubeMemory) idle(ctx context.Context, r *figures.Result, kube *kubernetes.Clientset, when string) error {
+func (c kubeMemory) idle(ctx context.Context, r *figures.Result, kube demoProcesses, when string) error {
 	if err := stack.Pause(ctx, min(settleTime, c.quiet)); err != nil {
 		return err
 	}
-	before, err := readKube(ctx, kube)
+	before, err := kube.read(ctx)
 	if err != nil {
 		return err
 	}
 	if err := stack.Pause(ctx, c.quiet); err != nil {
 		return err
 	}
-	after, err := readKube(ctx, kube)
+	after, err := kube.read(ctx)
 	if err != nil {
 		return err
 	}
 	r.Add("CPU of the API server, "+when, (after.cpu-before.cpu)*1000/c.quiet.Seconds(), "ms/s")
+	for _, name := range []string{postgresOfDemo, serverOfDemo} {
+		r.Add("CPU of "+name+", "+when, figures.Milliseconds(after.family[name].CPU-before.family[name].CPU)/c.quiet.Seconds(), "ms/s")
+	}
 	r.Add("collections, "+when, after.collections-before.collections, "")
 	after.report(r, when)
-	return c.profile(ctx, kube, fmt.Sprint("idle-", when))
+	return c.profile(ctx, kube.Clientset, fmt.Sprint("idle-", when))
 }
 
 // profile saves the heap of the API server after a collection, if profiles were asked for.
@@ -157,36 +164,6 @@ func (c kubeMemory) profile(ctx context.Context, kube *kubernetes.Clientset, nam
 		return kube.RESTClient().Get().AbsPath("/debug/pprof/heap").Param("gc", "1").SetHeader("Accept", "*/*").DoRaw(ctx)
 	})
 	return ctx.Err()
-}
-
-// kubeFigures are what the API server says about its own process.
-type kubeFigures struct{ cpu, collections, heap, goal, resident, rings float64 }
-
-// readKube reads the metrics of the API server, which is a process that the demo does not let the bench look into
-// otherwise.
-func readKube(ctx context.Context, kube *kubernetes.Clientset) (kubeFigures, error) {
-	body, err := kube.RESTClient().Get().AbsPath("/metrics").SetHeader("Accept", "*/*").DoRaw(ctx)
-	if err != nil {
-		return kubeFigures{}, fmt.Errorf("read metrics of the demo's API server: %w", err)
-	}
-	var f kubeFigures
-	for name, figure := range map[string]*float64{
-		"process_cpu_seconds_total": &f.cpu, "go_gc_duration_seconds_count": &f.collections, "go_memstats_alloc_bytes": &f.heap,
-		"go_memstats_next_gc_bytes": &f.goal, "process_resident_memory_bytes": &f.resident,
-	} {
-		if *figure, err = stack.SumOf(body, name); err != nil {
-			return f, err
-		}
-	}
-	f.rings, _ = stack.SumOf(body, "watch_cache_capacity") // none without watch caches
-	return f, nil
-}
-
-func (f kubeFigures) report(r *figures.Result, when string) {
-	const mib = 1 << 20
-	r.Add("memory of the API server, "+when, f.resident/mib, "MiB")
-	r.Add("next collection at a heap of, "+when, f.goal/mib, "MiB")
-	r.Add("places in watch caches, "+when, f.rings, "")
 }
 
 // awaitUnfinished waits until no more than some actions wait or are live.

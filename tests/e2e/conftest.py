@@ -113,13 +113,13 @@ def home(tmp_path_factory: pytest.TempPathFactory):
     return path
 
 
-def connect(instance: Server, root: pathlib.Path = ROOT) -> None:
+def connect(instance: Server, root: pathlib.Path = ROOT, domain: str = "development") -> None:
     """Configures this process's SDK for a server. Tasks are in modules below root."""
     flyte.init(
         endpoint=f"dns:///{instance.endpoint}",
         insecure=True,
         project="flytesnacks",
-        domain="development",
+        domain=domain,
         image_builder="remote",
         root_dir=root,
     )

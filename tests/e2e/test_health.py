@@ -8,9 +8,11 @@ import pytest
 
 from flows import cached, churning
 from server import Server
-from test_problems import PLACE, ask, ended
+from test_problems import ask, ended
 
 pytestmark = pytest.mark.usefixtures("sdk")
+
+PLACE = {"projectId": {"name": "flytesnacks", "domain": "development"}}
 
 
 def counted(server: Server, method: str, body: dict, until) -> dict:
@@ -32,7 +34,7 @@ def health(server: Server, task: str, ended_at_least: int) -> dict:
 
 
 def test_a_map_in_the_health_of_tasks_in_a_grid_and_in_costs(server: Server):
-    run = ended(churning.weekly, 6, churning.REGIONS[:3], "failed")
+    run = ended(churning.weekly, 6, churning.REGIONS[:3], "failed", "development")
     score = health(server, "churning.score", 6)
     assert score["failed"] >= 1 and 0 < score["failureRate"] < 1, score
     assert len(score["outcomes"]) >= 6 and score["use"]["coreHours"] > 0, score
