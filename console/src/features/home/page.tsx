@@ -1,7 +1,7 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { ArrowRight, Plus } from "lucide-react";
-import { lazy, Suspense, useDeferredValue, useState } from "react";
+import { lazy, Suspense, useCallback, useDeferredValue, useState } from "react";
 import { InsightService } from "@gen/flytebinary/insight/v1/insight_pb.js";
 import { ProjectService } from "@gen/flyteidl2/project/project_service_pb.js";
 import { useCommands } from "@/app/commands";
@@ -19,6 +19,7 @@ import { ProjectCard } from "./project-card";
 import { ProjectDialog } from "./project-dialog";
 import type { HomeSearch } from "./search";
 import { useProjects } from "./use-projects";
+import { useSettled } from "./use-settled";
 import css from "./home.module.css";
 
 // They ask many services, whose messages the page itself does not need.
@@ -33,6 +34,9 @@ export function HomePage() {
   const search: HomeSearch = useSearch({ strict: false });
   const navigate = useNavigate();
   const [creating, setCreating] = useState(false);
+  const [begun, setBegun] = useState(false);
+  const onBegun = useCallback(() => setBegun(true), []);
+  const settled = useSettled(begun);
   const q = useDeferredValue(search.q ?? "");
   const answer = useProjects(q, search.archived);
   const activity = useQuery(InsightService.method.getActivity, {}, { refetchInterval: (query) => (query.state.error ? false : activityEvery) });
@@ -40,6 +44,8 @@ export function HomePage() {
   useCommands(noCreate ? [] : [{ title: t("Create project"), also: "new", run: () => setCreating(true) }]);
   const last = lastPlace();
   const change = (next: HomeSearch) => void navigate({ to: "/", search: next, replace: true });
+  // What is read above the projects would push them down.
+  const shown = q !== "" || settled;
   const activityOf = activity.data && byPlace(activity.data.activities);
   return (
     <div className={css["page"]}>
@@ -77,19 +83,21 @@ export function HomePage() {
       )}
       {q === "" && (
         <Suspense fallback={null}>
-          <Attention />
+          <Attention onBegun={onBegun} />
           <Starred />
         </Suspense>
       )}
       {answer.error && <ProblemNotice error={answer.error} retry={answer.refetch} />}
-      {answer.loading && <Loading what={t("projects")} />}
+      {(answer.loading || !shown) && <Loading what={t("projects")} />}
       {!answer.loading && !answer.error && answer.projects.length === 0 && <Nothing q={q} />}
-      <ul className={css["projects"]} aria-label={t("Projects")}>
-        {answer.projects.map((project) => (
-          <ProjectCard key={project.id} project={project} activityOf={activityOf} />
-        ))}
-      </ul>
-      {answer.more && (
+      {shown && (
+        <ul className={css["projects"]} aria-label={t("Projects")}>
+          {answer.projects.map((project) => (
+            <ProjectCard key={project.id} project={project} activityOf={activityOf} />
+          ))}
+        </ul>
+      )}
+      {shown && answer.more && (
         <div>
           <Button onClick={answer.loadMore}>{t("More projects")}</Button>
         </div>

@@ -1,6 +1,6 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { Link } from "@tanstack/react-router";
-import { useState, type ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import { InsightService } from "@gen/flytebinary/insight/v1/insight_pb.js";
 import { AppService } from "@gen/flyteidl2/app/app_service_pb.js";
 import { Filter_Function } from "@gen/flyteidl2/common/list_pb.js";
@@ -20,8 +20,8 @@ import { useSlow } from "./use-slow";
 import { useTriggers } from "./use-triggers";
 import css from "./attention.module.css";
 
-/** What needs a person now, over all projects that the reader may see. */
-export function Attention() {
+/** What needs a person now, over all projects that the reader may see. onBegun is called when it has begun to read. */
+export function Attention({ onBegun }: { readonly onBegun?: () => void }) {
   const [since, setSince] = useState(lastLook);
   const now = useNow(30_000);
   const options = { refetchInterval: every, retry: false } as const;
@@ -38,6 +38,7 @@ export function Attention() {
   const queues = useQuery(InsightService.method.listQueues, {}, options);
   const slow = useSlow(now);
   const triggers = useTriggers(since, now);
+  useEffect(() => onBegun?.(), [onBegun]);
   const full = (queues.data?.queues ?? []).filter(
     ({ actions, maxActions, runs, maxRuns, depth }) => depth > 0n && ((maxActions > 0n && actions >= maxActions) || (maxRuns > 0n && runs >= maxRuns)),
   );
