@@ -11,11 +11,14 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/flyte-binary/flyte-binary/demo/demotest"
 	"github.com/flyte-binary/flyte-binary/demo/kube"
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/tests/bench/churn"
 )
 
 // TestTheHeapDoesNotKeepTheHistory writes one object again and again. The API server kept every version for 75 seconds, or
@@ -78,4 +81,37 @@ func figure(t *testing.T, text, pattern string) float64 {
 	value, err := strconv.ParseFloat(found[1], 64)
 	require.NoError(t, err)
 	return value
+}
+
+// TestTheHeapAfterThousandsOfTasks writes what 5,000 tasks write, and what is live in the heap afterwards is what was live after 500.
+// The heap has no limit that it could reach, so it must not grow.
+func TestTheHeapAfterThousandsOfTasks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it writes 35,000 times")
+	}
+	cluster, err := kube.New(kube.Config{
+		Dir: filepath.Join(t.TempDir(), "kube"), Program: demotest.Program(t), Profiling: true,
+	}, zerolog.New(zerolog.NewTestWriter(t)))
+	require.NoError(t, err)
+	require.NoError(t, cluster.Start(t.Context()))
+	t.Cleanup(func() { require.NoError(t, cluster.Stop(context.Background())) })
+	client, err := kubernetes.NewForConfig(cluster.RESTConfig())
+	require.NoError(t, err)
+	require.NoError(t, v1.EnsureCRD(t.Context(), cluster.RESTConfig()))
+	written, err := churn.New(t.Context(), cluster.RESTConfig())
+	require.NoError(t, err)
+	write := func(from, to int) {
+		group, ctx := errgroup.WithContext(t.Context())
+		group.SetLimit(8)
+		for i := from; i < to; i++ {
+			group.Go(func() error { return written.Task(ctx, i) })
+		}
+		require.NoError(t, group.Wait())
+	}
+	write(0, 500)
+	before := heap(t, client)
+	write(500, 5000)
+	after := heap(t, client)
+	t.Logf("live after 500 tasks: %.1f MiB, after 5,000: %.1f MiB", before/(1<<20), after/(1<<20))
+	require.Less(t, after, before+48*(1<<20))
 }

@@ -1,6 +1,7 @@
 package figures_test
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"testing"
@@ -12,7 +13,7 @@ import (
 )
 
 func TestFamily(t *testing.T) {
-	child := exec.CommandContext(t.Context(), "sh", "-c", "cat; true")
+	child := exec.CommandContext(context.WithoutCancel(t.Context()), "sh", "-c", "cat; true")
 	open, err := child.StdinPipe()
 	require.NoError(t, err)
 	require.NoError(t, child.Start())
