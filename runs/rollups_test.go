@@ -142,6 +142,13 @@ const initializing = common.ActionPhase_ACTION_PHASE_INITIALIZING
 // finishes runs the root action of a new run in two attempts, which have a machine for half an hour each.
 func (c *writeFixture) finishes(run, label string, end common.ActionPhase) {
 	c.t.Helper()
+	c.begins(run, label)
+	c.report(at(30, transition(run, "a0", 2, end)))
+}
+
+// begins runs it up to the second attempt.
+func (c *writeFixture) begins(run, label string) {
+	c.t.Helper()
 	request := namedRun(run)
 	request.Task = &workflow.CreateRunRequest_TaskSpec{TaskSpec: sized("main")}
 	request.RunSpec = &task.RunSpec{Labels: &task.Labels{Values: map[string]string{"team": label}}}
@@ -155,7 +162,6 @@ func (c *writeFixture) finishes(run, label string, end common.ActionPhase) {
 	}
 	c.report(at(150, transition(run, "a0", 1, initializing)), at(140, transition(run, "a0", 1, running)), at(120, transition(run, "a0", 1, failed)),
 		at(100, transition(run, "a0", 2, queued)), at(60, transition(run, "a0", 2, initializing)), at(50, transition(run, "a0", 2, running)))
-	c.report(at(30, transition(run, "a0", 2, end)))
 }
 
 func (c *writeFixture) cost(r *insightv1.GetCostsRequest) *insightv1.GetCostsResponse {
@@ -232,6 +238,69 @@ func TestCosts(t *testing.T) {
 	require.Equal(t, "runs.cost.prices", unpriced.GetMissingSetting())
 	require.InDelta(t, 6, unpriced.GetTotal().GetCoreHours(), 0.05)
 	require.Zero(t, unpriced.GetTotal().GetCost())
+}
+
+// TestCostsSayWhatWasUsed: of what was measured when the action ended, in all sums. What was not measured, and what arrives later, is on
+// neither side.
+func TestCostsSayWhatWasUsed(t *testing.T) {
+	c := rollupsFixture(t)
+	c.begins("r1", "a")
+	c.measured(c.uid("r1"), 1, used(0, 900, 100<<20), used(600, 500, 256<<20))
+	c.measured(c.uid("r1"), 2, used(0, 900, 512<<20), used(100, 1000, 100<<20))
+	c.measured(c.uid("r1"), 2, used(300, 1000, 100<<20))
+	c.report(at(30, transition("r1", "a0", 2, succeeded)))
+	c.finishes("r2", "b", succeeded) // was not measured
+	c.begins("r3", "b")
+	c.measured(c.uid("r3"), 1, used(0, 900, 100<<20)) // one measurement is of no time
+	c.measured(c.uid("r3"), 2, used(0, 900, 100<<20), used(300, 1000, 100<<20))
+	_, err := c.pool.Exec(t.Context(), `UPDATE attempt_usage SET measured_ms = NULL WHERE attempt = 2 AND action_id = $1`, c.uid("r3")) // by an earlier version
+	require.NoError(t, err)
+	c.measured(c.uid("r3"), 2, used(600, 1000, 100<<20))
+	c.report(at(30, transition("r3", "a0", 2, failed)))
+	c.counted()
+	c.measured(c.uid("r1"), 2, used(600, 1000, 900<<20)) // too late
+
+	// Of two cores and a GiB: half a core and a quarter for ten minutes, a core and a half for five.
+	is := func(use *insightv1.Use, what string) {
+		t.Helper()
+		m := use.GetMeasured()
+		require.NotNil(t, m, what)
+		require.InDelta(t, 2*15./60, m.GetRequestedCoreHours(), 1e-3, what)
+		require.InDelta(t, (0.5*10+1*5)/60, m.GetUsedCoreHours(), 1e-3, what)
+		require.InDelta(t, 15./60, m.GetRequestedGibHours(), 1e-3, what)
+		require.InDelta(t, (0.25*10+0.5*5)/60, m.GetUsedGibHours(), 1e-3, what)
+	}
+	for group, want := range map[insightv1.CostGroup][]string{
+		insightv1.CostGroup_COST_GROUP_UNSPECIFIED: {""},
+		insightv1.CostGroup_COST_GROUP_TASK:        {"env.main"},
+		insightv1.CostGroup_COST_GROUP_LABEL:       {"team=a"},
+		insightv1.CostGroup_COST_GROUP_RUN:         {"r1"},
+	} {
+		request := &insightv1.GetCostsRequest{Group: group, Days: 2}
+		if group != insightv1.CostGroup_COST_GROUP_UNSPECIFIED {
+			request.ProjectId = here()
+		}
+		response := c.cost(request)
+		is(response.GetTotal(), "total")
+		require.InDelta(t, 6, response.GetTotal().GetCoreHours(), 0.05)
+		require.Nil(t, response.GetBefore().GetMeasured())
+		for _, day := range response.GetDays() { // the hour before midnight is of the day before
+			if day.GetMeasured() != nil {
+				is(day, "day")
+			}
+		}
+		var measured []string
+		for _, part := range response.GetParts() {
+			if part.GetUse().GetMeasured() != nil {
+				measured = append(measured, part.GetName())
+				is(part.GetUse(), part.GetName())
+			}
+		}
+		require.Equal(t, want, measured)
+	}
+	run, err := c.costs.GetRunCost(t.Context(), &insightv1.GetRunCostRequest{RunId: runID("r1")})
+	require.NoError(t, err)
+	is(run.GetUse(), "run")
 }
 
 // TestGridAndActionsOfATask: a map task is a fraction, and its actions are listed from inside the runs of another task.

@@ -96,25 +96,58 @@ func (h *Handler) GetCosts(ctx context.Context, r *insightv1.GetCostsRequest) (*
 
 // totals sums the days from first on, and those before.
 func (h *Handler) totals(response *insightv1.GetCostsResponse, days []rollups.Sum, first time.Time, count int) {
-	byDay := make([][]rollups.Priced, count)
-	var now, before []rollups.Priced
+	byDay := make([]joined, count)
+	var now, before joined
 	for i := range days {
 		at := int(days[i].Day.Sub(first).Hours() / 24)
 		if days[i].Day.Before(first) {
-			before = append(before, days[i].Priced)
+			before.add(&days[i])
 			continue
 		}
-		now = append(now, days[i].Priced)
+		now.add(&days[i])
 		if at < count {
-			byDay[at] = append(byDay[at], days[i].Priced)
+			byDay[at].add(&days[i])
 		}
 	}
-	response.Total, response.Before = h.Use(now), h.Use(before)
-	for _, used := range byDay {
-		response.Days = append(response.Days, h.Use(used))
+	response.Total, response.Before = h.sum(&now), h.sum(&before)
+	for i := range byDay {
+		response.Days = append(response.Days, h.sum(&byDay[i]))
 	}
-	if !h.Prices.Set() || h.Prices.Unpriced(now) {
+	if !h.Prices.Set() || h.Prices.Unpriced(now.used) {
 		response.MissingSetting = missingSetting
+	}
+}
+
+// joined is a sum over rates or days.
+type joined struct {
+	actions  int64
+	used     []rollups.Priced
+	measured rollups.Measured
+}
+
+func (j *joined) add(one *rollups.Sum) {
+	j.actions, j.used, j.measured = j.actions+one.Actions, append(j.used, one.Priced), j.measured.Plus(one.Measured)
+}
+
+// sum is use with its cost, and what was measured of it.
+func (h *Handler) sum(j *joined) *insightv1.Use {
+	use := h.Use(j.used)
+	use.Measured = measured(j.measured)
+	return use
+}
+
+func (h *Handler) run(run *rollups.UsedRun) *insightv1.Use {
+	return h.sum(&joined{used: run.Used, measured: run.Measured})
+}
+
+// measured is missing if nothing was.
+func measured(all rollups.Measured) *insightv1.MeasuredUse {
+	if all == (rollups.Measured{}) {
+		return nil
+	}
+	return &insightv1.MeasuredUse{
+		RequestedCoreHours: float64(all.CPU.Of) / coreHour, UsedCoreHours: float64(all.CPU.Used) / coreHour,
+		RequestedGibHours: float64(all.Memory.Of) / gibHour, UsedGibHours: float64(all.Memory.Used) / gibHour,
 	}
 }
 
@@ -124,30 +157,29 @@ func (h *Handler) parts(sums []rollups.Sum) []*insightv1.CostPart {
 		scope schema.Scope
 		name  string
 	}
-	type joined struct {
+	type part struct {
 		key
-		actions int64
-		used    []rollups.Priced
+		joined
 	}
 	at := map[key]int{}
-	var all []joined
+	var all []part
 	for i := range sums {
 		k := key{sums[i].Scope, sums[i].Name}
 		if _, ok := at[k]; !ok {
 			at[k] = len(all)
-			all = append(all, joined{key: k})
+			all = append(all, part{key: k})
 		}
-		one := &all[at[k]]
-		one.actions, one.used = one.actions+sums[i].Actions, append(one.used, sums[i].Priced)
+		all[at[k]].add(&sums[i])
 	}
-	slices.SortFunc(all, func(a, b joined) int {
+	slices.SortFunc(all, func(a, b part) int {
 		return cmp.Or(cmp.Compare(h.Prices.Weigh(b.used), h.Prices.Weigh(a.used)), cmp.Compare(a.scope.Project, b.scope.Project), cmp.Compare(a.scope.Domain, b.scope.Domain),
 			cmp.Compare(a.name, b.name))
 	})
 	var parts []*insightv1.CostPart
-	for _, one := range all[:min(len(all), maxParts)] {
+	for i := range all[:min(len(all), maxParts)] {
+		one := &all[i]
 		parts = append(parts, &insightv1.CostPart{
-			ProjectId: &common.ProjectIdentifier{Name: one.scope.Project, Domain: one.scope.Domain}, Name: one.name, Use: h.Use(one.used),
+			ProjectId: &common.ProjectIdentifier{Name: one.scope.Project, Domain: one.scope.Domain}, Name: one.name, Use: h.sum(&one.joined),
 			Actions: uint64(one.actions), //nolint:gosec // a count
 		})
 	}
@@ -158,7 +190,7 @@ func (h *Handler) runs(top []rollups.UsedRun) (parts []*insightv1.CostPart) {
 	for i := range top {
 		run := &top[i]
 		parts = append(parts, &insightv1.CostPart{
-			ProjectId: &common.ProjectIdentifier{Name: run.Project, Domain: run.Domain}, Name: run.Name, Use: h.Use(run.Used),
+			ProjectId: &common.ProjectIdentifier{Name: run.Project, Domain: run.Domain}, Name: run.Name, Use: h.run(run),
 			Task: run.Task, CreatedAt: timestamppb.New(run.Created),
 		})
 	}
@@ -171,7 +203,7 @@ func (h *Handler) GetRunCost(ctx context.Context, r *insightv1.GetRunCostRequest
 	if err != nil {
 		return nil, err
 	}
-	response := &insightv1.GetRunCostResponse{Use: h.Use(one.Used), EarlierRuns: uint32(len(before))} //nolint:gosec // at most 20
+	response := &insightv1.GetRunCostResponse{Use: h.run(&one), EarlierRuns: uint32(len(before))} //nolint:gosec // at most 20
 	if h.Prices.Set() {
 		response.Currency = h.Prices.Currency
 	}

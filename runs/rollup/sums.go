@@ -62,8 +62,9 @@ func (s *sums) Count(ctx context.Context, ended []rollups.Ended) (*rollups.Count
 	}
 	for i := range ended {
 		c.outcome(&ended[i])
-		if used := usedBy(&ended[i], asked[string(ended[i].Action.SpecDigest)]); used.Use != (rollups.Use{}) {
-			c.use(&ended[i], used)
+		size := asked[string(ended[i].Action.SpecDigest)]
+		if used := usedBy(&ended[i], size); used.Use != (rollups.Use{}) {
+			c.use(&ended[i], used, measuredBy(&ended[i], size))
 		}
 	}
 	return c.counts(), nil
@@ -126,7 +127,7 @@ func (c *counting) outcome(e *rollups.Ended) {
 	c.outcomes[task] = append(c.outcomes[task], rollups.Outcome{Phase: a.Phase, Hit: hit(a), Ran: duration, At: *a.EndedAt})
 }
 
-func (c *counting) use(e *rollups.Ended, used rollups.Priced) {
+func (c *counting) use(e *rollups.Ended, used rollups.Priced, measured rollups.Measured) {
 	a := &e.Action
 	scope, day := schema.Scope{Project: a.Project, Domain: a.Domain}, rollups.Day(*a.EndedAt)
 	add := func(kind rollups.Kind, name string) {
@@ -137,7 +138,7 @@ func (c *counting) use(e *rollups.Ended, used rollups.Priced) {
 			c.uses[key] = row
 		}
 		row.Actions++
-		row.Use = row.Use.Plus(used.Use)
+		row.Use, row.Measured = row.Use.Plus(used.Use), row.Measured.Plus(measured)
 	}
 	add(rollups.OfPlace, "")
 	add(rollups.OfTask, a.TaskName)
@@ -152,7 +153,7 @@ func (c *counting) use(e *rollups.Ended, used rollups.Priced) {
 		run = &rollups.RunUse{RunID: a.RunID, Scope: scope, Created: e.RunCreated}
 		c.runs[a.RunID] = run
 	}
-	run.Used = append(run.Used, used)
+	run.Used, run.Measured = append(run.Used, used), run.Measured.Plus(measured)
 }
 
 func labelsOf(labels map[string]string) []string {

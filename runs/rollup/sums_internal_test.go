@@ -84,11 +84,12 @@ func TestUseCountsOncePerSum(t *testing.T) {
 	ended := noon.Add(time.Hour)
 	c := &counting{uses: map[useKey]*rollups.UseDay{}, runs: map[int64]*rollups.RunUse{}}
 	used := rollups.Priced{Rate: rollups.Rate{Cluster: "east", Queue: "gpu"}, Use: rollups.Use{CPU: 1000, Memory: 2}}
+	measured := rollups.Measured{CPU: rollups.Share{Used: 3, Of: 4}, Memory: rollups.Share{Used: 1, Of: 2}}
 	for run := range int64(2) {
 		c.use(&rollups.Ended{
 			Action: schema.Action{RunID: run, Project: "p", Domain: "d", TaskName: "env.t", EndedAt: &ended},
 			Owner:  "ada", Labels: map[string]string{"team": "ml", "tier": ""},
-		}, used)
+		}, used, measured)
 	}
 	counts := c.counts()
 	names := map[string]rollups.UseDay{}
@@ -100,8 +101,10 @@ func TestUseCountsOncePerSum(t *testing.T) {
 		require.EqualValues(t, 2, names[name].Actions, name)
 		require.Equal(t, used.Use.Plus(used.Use), names[name].Use, name)
 		require.Equal(t, used.Rate, names[name].Rate, name)
+		require.Equal(t, measured.Plus(measured), names[name].Measured, name)
 	}
 	require.Len(t, counts.Runs, 2)
+	require.Equal(t, measured, counts.Runs[0].Measured)
 }
 
 // TestLabelsAreBounded: those with the first keys count, and none that is very long.
@@ -122,4 +125,21 @@ func TestNoRequestIsNoUse(t *testing.T) {
 	require.Equal(t, rollups.Priced{Rate: rollups.Rate{Cluster: "east", Queue: "default"}}, got)
 	got = usedBy(&rollups.Ended{Action: schema.Action{EndedAt: &ended, Queue: "q"}}, asks.Size{GPUs: 1})
 	require.Equal(t, rollups.Rate{Queue: "q", Accelerator: "gpu"}, got.Rate)
+}
+
+// TestWhatWasMeasured: the attempts that were measured, of what they requested for that time.
+func TestWhatWasMeasured(t *testing.T) {
+	size := asks.Size{CPUMilli: 2000, Memory: 1 << 30}
+	attempts := func(all ...rollups.MeasuredAttempt) *rollups.Ended { return &rollups.Ended{Measured: all} }
+	minute := rollups.MeasuredAttempt{For: time.Minute, CPUMs: 30_000, PeakMemory: 256 << 20}
+	want := rollups.Measured{CPU: rollups.Share{Used: 30_000, Of: 120_000}, Memory: rollups.Share{Used: 256 * 60, Of: 1024 * 60}}
+	require.Equal(t, want.Plus(want), measuredBy(attempts(minute, minute), size))
+	require.Zero(t, measuredBy(attempts(), size))
+	require.Zero(t, measuredBy(attempts(minute), asks.Size{}), "nothing was requested")
+	require.Equal(t, rollups.Measured{CPU: want.CPU}, measuredBy(attempts(minute), asks.Size{CPUMilli: 2000}))
+	require.Equal(t, rollups.Measured{CPU: want.CPU}, measuredBy(attempts(rollups.MeasuredAttempt{For: time.Minute, CPUMs: 30_000}), size), "memory was not measured")
+	absurd := rollups.MeasuredAttempt{For: time.Minute, CPUMs: math.MaxInt64, PeakMemory: 1 << 62}
+	require.Equal(t, rollups.Measured{
+		CPU: rollups.Share{Used: 1000 * 120_000, Of: 120_000}, Memory: rollups.Share{Used: 1000 * 1024 * 60, Of: 1024 * 60},
+	}, measuredBy(attempts(absurd), size))
 }

@@ -59,6 +59,28 @@ func usedBy(e *rollups.Ended, size asks.Size) rollups.Priced {
 	}}
 }
 
+// mostUsed is how many times what it requested an attempt counts as having used, so that no measurement makes sums overflow.
+const mostUsed = 1000
+
+// measuredBy is what the attempts of an action really used while they were measured, of what they requested for that time: processor time,
+// and the memory that they needed at their peak. What was not requested does not count. The last measurements of an attempt mostly arrive
+// after this, so the time ends before that of the attempt.
+func measuredBy(e *rollups.Ended, size asks.Size) (all rollups.Measured) {
+	memory := size.Memory / (1 << 20)
+	for _, one := range e.Measured {
+		seconds := one.For.Seconds()
+		if of := int64(seconds * float64(size.CPUMilli)); of > 0 {
+			// A millisecond of processor time is a thousandth of a core for a second.
+			all.CPU = all.CPU.Plus(rollups.Share{Used: min(max(0, one.CPUMs), mostUsed*of), Of: of})
+		}
+		if of := int64(seconds * float64(memory)); of > 0 && one.PeakMemory > 0 {
+			used := min(float64(one.PeakMemory)/(1<<20), mostUsed*float64(memory))
+			all.Memory = all.Memory.Plus(rollups.Share{Used: int64(seconds * used), Of: of})
+		}
+	}
+	return all
+}
+
 // heldFor is how long the attempts of an action had a machine.
 func heldFor(a *schema.Action, events []schema.Event) (sum time.Duration) {
 	attempts, err := protomap.Attempts(a, events)

@@ -57,6 +57,9 @@ func add(row *usages.Row, given *enginev1.AttemptUsage) (changed bool, err error
 		}
 	}
 	peaks := peaksOf(row)
+	if row.LastAt.IsZero() {
+		row.MeasuredMs = new(int64)
+	}
 	for _, one := range given.GetPoints() {
 		at := one.GetAt().AsTime()
 		if !at.After(row.LastAt) {
@@ -65,6 +68,9 @@ func add(row *usages.Row, given *enginev1.AttemptUsage) (changed bool, err error
 		used := fromProto(one.GetUsed())
 		if step := at.Sub(row.LastAt); used[CPU].Known && !row.LastAt.IsZero() && step <= longestStep {
 			row.CPUMs += int64(float64(used[CPU].Value) * step.Seconds()) // thousandths of a core for seconds are milliseconds
+			if row.MeasuredMs != nil {
+				*row.MeasuredMs += step.Milliseconds()
+			}
 		}
 		points, peaks = Append(points, Point{At: at, Used: used}), peaks.Max(used)
 		row.LastAt, changed = at, true

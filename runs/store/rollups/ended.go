@@ -14,6 +14,8 @@ import (
 type Ended struct {
 	Action schema.Action // without what is not counted
 	Events []schema.Event
+	// Measured are its attempts that were measured, as far as that is stored.
+	Measured []MeasuredAttempt
 	// Of the root action.
 	RootTask, Owner string
 	Labels          map[string]string
@@ -56,7 +58,10 @@ func readEnded(ctx context.Context, tx pgx.Tx, ids []int64) ([]Ended, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ended, readEvents(ctx, tx, ended)
+	if err := readEvents(ctx, tx, ended); err != nil {
+		return nil, err
+	}
+	return ended, readMeasured(ctx, tx, ended)
 }
 
 // readEvents reads the events of actions that requested something of a machine: those that change a phase or an attempt.

@@ -22,6 +22,7 @@ type Sum struct {
 	Day     time.Time // zero for a sum over days
 	Actions int64
 	Priced
+	Measured Measured
 }
 
 // SumDays reads what was used from a day to another in a place, or in all places of the call, by place, day and rate.
@@ -30,7 +31,8 @@ func (s *Store) SumDays(ctx context.Context, scope schema.Scope, from, to time.T
 	within(ctx, &b, scope)
 	b.Where("d.kind = " + placeKind)
 	b.Where("d.day BETWEEN " + b.Arg(from, "date") + " AND " + b.Arg(to, "date"))
-	return s.sums(ctx, `SELECT d.project, d.domain, '', d.day, d.actions::bigint, r.cluster, r.queue, r.accelerator, d.cpu, d.memory, d.gpu
+	return s.sums(ctx, `SELECT d.project, d.domain, '', d.day, d.actions::bigint, r.cluster, r.queue, r.accelerator, d.cpu, d.memory, d.gpu,
+			d.used_cpu, d.used_cpu_of, d.used_memory, d.used_memory_of
 		FROM use_days d JOIN use_rates r ON r.id = d.rate WHERE `+b.Conditions(), b.Args())
 }
 
@@ -40,8 +42,11 @@ func (s *Store) SumNames(ctx context.Context, scope schema.Scope, kind Kind, fro
 	within(ctx, &b, scope)
 	b.Where("d.kind = " + b.Arg(int16(kind), "smallint"))
 	b.Where("d.day BETWEEN " + b.Arg(from, "date") + " AND " + b.Arg(to, "date"))
-	return s.sums(ctx, `SELECT u.project, u.domain, u.name, NULL::date, u.actions, r.cluster, r.queue, r.accelerator, u.cpu, u.memory, u.gpu FROM (
-			SELECT d.project, d.domain, d.name, d.rate, sum(d.actions)::bigint AS actions, sum(d.cpu)::bigint AS cpu, sum(d.memory)::bigint AS memory, sum(d.gpu)::bigint AS gpu
+	return s.sums(ctx, `SELECT u.project, u.domain, u.name, NULL::date, u.actions, r.cluster, r.queue, r.accelerator, u.cpu, u.memory, u.gpu,
+			u.used_cpu, u.used_cpu_of, u.used_memory, u.used_memory_of FROM (
+			SELECT d.project, d.domain, d.name, d.rate, sum(d.actions)::bigint AS actions, sum(d.cpu)::bigint AS cpu, sum(d.memory)::bigint AS memory, sum(d.gpu)::bigint AS gpu,
+				sum(d.used_cpu)::bigint AS used_cpu, sum(d.used_cpu_of)::bigint AS used_cpu_of,
+				sum(d.used_memory)::bigint AS used_memory, sum(d.used_memory_of)::bigint AS used_memory_of
 			FROM use_days d WHERE `+b.Conditions()+` GROUP BY 1, 2, 3, 4) u JOIN use_rates r ON r.id = u.rate`, b.Args())
 }
 
@@ -60,8 +65,10 @@ func (s *Store) sums(ctx context.Context, sql string, args []any) ([]Sum, error)
 	}
 	sums, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (one Sum, err error) {
 		var day *time.Time
-		err = row.Scan(&one.Project, &one.Domain, &one.Name, &day, &one.Actions, &one.Rate.Cluster, &one.Rate.Queue, &one.Rate.Accelerator,
-			&one.Use.CPU, &one.Use.Memory, &one.Use.GPU)
+		err = row.Scan(append([]any{
+			&one.Project, &one.Domain, &one.Name, &day, &one.Actions, &one.Rate.Cluster, &one.Rate.Queue, &one.Rate.Accelerator,
+			&one.Use.CPU, &one.Use.Memory, &one.Use.GPU,
+		}, one.Measured.targets()...)...)
 		if day != nil {
 			one.Day = *day
 		}
@@ -79,6 +86,7 @@ type UsedRun struct {
 	Name, Task string
 	Created    time.Time
 	Used       []Priced
+	Measured   Measured
 }
 
 // TopRuns reads the runs of a place with the most weight of those that were created from a day to another. Of each day it reads as many
@@ -141,21 +149,21 @@ func (s *Store) usedRuns(ctx context.Context, sql string, args ...any) ([]UsedRu
 	if err != nil {
 		return nil, fmt.Errorf("read rates: %w", err)
 	}
-	if rows, err = s.pool.Query(ctx, `SELECT run_id, rates, cpu, memory, gpu FROM run_use WHERE run_id = ANY($1)`, ids); err != nil {
+	if rows, err = s.pool.Query(ctx, `SELECT `+storedColumns+` FROM run_use WHERE run_id = ANY($1)`, ids); err != nil {
 		return nil, fmt.Errorf("read what runs used: %w", err)
 	}
 	used, err := pgx.CollectRows(rows, scanStored)
 	if err != nil {
 		return nil, fmt.Errorf("read what runs used: %w", err)
 	}
-	byRun := make(map[int64][]Priced, len(used))
+	byRun := make(map[int64]*stored, len(used))
 	for i := range used {
-		byRun[used[i].runID] = used[i].priced(rates)
+		byRun[used[i].runID] = &used[i]
 	}
 	found := all[:0]
 	for i := range all {
-		if priced, ok := byRun[ids[i]]; ok {
-			all[i].Used = priced
+		if one := byRun[ids[i]]; one != nil {
+			all[i].Used, all[i].Measured = one.priced(rates), one.measured
 			found = append(found, all[i])
 		}
 	}

@@ -15,8 +15,9 @@ import (
 type RunUse struct {
 	RunID int64
 	schema.Scope
-	Created time.Time
-	Used    []Priced
+	Created  time.Time
+	Used     []Priced
+	Measured Measured
 }
 
 // stored is what a run has used by rate.
@@ -24,7 +25,10 @@ type stored struct {
 	runID            int64
 	rates            []int32
 	cpu, memory, gpu []int64
+	measured         Measured
 }
+
+const storedColumns = `run_id, rates, cpu, memory, gpu, ` + measuredColumns
 
 func (s *stored) add(rate int32, use Use) {
 	for i := range s.rates {
@@ -46,7 +50,7 @@ func (s *stored) priced(rates map[int32]Rate) []Priced {
 }
 
 func scanStored(row pgx.CollectableRow) (s stored, err error) {
-	return s, row.Scan(&s.runID, &s.rates, &s.cpu, &s.memory, &s.gpu)
+	return s, row.Scan(append([]any{&s.runID, &s.rates, &s.cpu, &s.memory, &s.gpu}, s.measured.targets()...)...)
 }
 
 type querier interface {
@@ -74,7 +78,7 @@ func saveRuns(ctx context.Context, tx pgx.Tx, runs []RunUse, ids map[Rate]int32,
 	if len(runs) == 0 {
 		return nil
 	}
-	rows, err := tx.Query(ctx, `SELECT run_id, rates, cpu, memory, gpu FROM run_use WHERE run_id = ANY($1)`, sqltext.Column(runs, func(r RunUse) int64 { return r.RunID }))
+	rows, err := tx.Query(ctx, `SELECT `+storedColumns+` FROM run_use WHERE run_id = ANY($1)`, sqltext.Column(runs, func(r RunUse) int64 { return r.RunID }))
 	if err != nil {
 		return err
 	}
@@ -99,10 +103,13 @@ func saveRuns(ctx context.Context, tx pgx.Tx, runs []RunUse, ids map[Rate]int32,
 		for _, used := range run.Used {
 			sum.add(ids[used.Rate], used.Use)
 		}
-		statements.Queue(`INSERT INTO run_use (run_id, project, domain, day, rates, cpu, memory, gpu, weight, prices) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+		sum.measured = sum.measured.Plus(run.Measured)
+		statements.Queue(`INSERT INTO run_use (project, domain, day, weight, prices, `+storedColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 			ON CONFLICT (run_id) DO UPDATE SET rates = EXCLUDED.rates, cpu = EXCLUDED.cpu, memory = EXCLUDED.memory, gpu = EXCLUDED.gpu,
-				weight = EXCLUDED.weight, prices = EXCLUDED.prices`,
-			run.RunID, run.Project, run.Domain, Day(run.Created), sum.rates, sum.cpu, sum.memory, sum.gpu, prices.Weigh(sum.priced(rates)), prices.ID)
+				weight = EXCLUDED.weight, prices = EXCLUDED.prices, used_cpu = EXCLUDED.used_cpu, used_cpu_of = EXCLUDED.used_cpu_of,
+				used_memory = EXCLUDED.used_memory, used_memory_of = EXCLUDED.used_memory_of`,
+			run.Project, run.Domain, Day(run.Created), prices.Weigh(sum.priced(rates)), prices.ID, run.RunID, sum.rates, sum.cpu, sum.memory, sum.gpu,
+			sum.measured.CPU.Used, sum.measured.CPU.Of, sum.measured.Memory.Used, sum.measured.Memory.Of)
 	}
 	return tx.SendBatch(ctx, &statements).Close()
 }
@@ -110,7 +117,7 @@ func saveRuns(ctx context.Context, tx pgx.Tx, runs []RunUse, ids map[Rate]int32,
 // Reprice weighs up to limit runs again that other prices weighed. It returns how many.
 func (s *Store) Reprice(ctx context.Context, limit int, prices Prices) (changed int, err error) {
 	err = s.change(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT run_id, rates, cpu, memory, gpu FROM run_use WHERE prices < $1 LIMIT $2 FOR UPDATE`, prices.ID, limit)
+		rows, err := tx.Query(ctx, `SELECT `+storedColumns+` FROM run_use WHERE prices < $1 LIMIT $2 FOR UPDATE`, prices.ID, limit)
 		if err != nil {
 			return err
 		}

@@ -36,12 +36,13 @@ const Others = "…"
 // UseDay is what was used on a day under a name.
 type UseDay struct {
 	schema.Scope
-	Day     time.Time
-	Kind    Kind
-	Name    string
-	Rate    Rate
-	Actions int32
-	Use     Use
+	Day      time.Time
+	Kind     Kind
+	Name     string
+	Rate     Rate
+	Actions  int32
+	Use      Use
+	Measured Measured
 }
 
 // saveUses adds to what was used.
@@ -63,21 +64,27 @@ func saveUses(ctx context.Context, tx pgx.Tx, uses []UseDay, rates map[Rate]int3
 		k := key{u.Scope, u.Day.Unix(), u.Kind, u.Name, u.Rate}
 		if i, ok := at[k]; ok {
 			summed[i].Actions, summed[i].Use = summed[i].Actions+u.Actions, summed[i].Use.Plus(u.Use)
+			summed[i].Measured = summed[i].Measured.Plus(u.Measured)
 			continue
 		}
 		at[k] = len(summed)
 		summed = append(summed, u)
 	}
 	_, err := tx.Exec(ctx, `
-		INSERT INTO use_days AS had (project, domain, day, kind, name, rate, actions, cpu, memory, gpu)
-		SELECT * FROM unnest($1::text[], $2::text[], $3::date[], $4::smallint[], $5::text[], $6::integer[], $7::integer[], $8::bigint[], $9::bigint[], $10::bigint[])
+		INSERT INTO use_days AS had (project, domain, day, kind, name, rate, actions, cpu, memory, gpu, `+measuredColumns+`)
+		SELECT * FROM unnest($1::text[], $2::text[], $3::date[], $4::smallint[], $5::text[], $6::integer[], $7::integer[], $8::bigint[], $9::bigint[], $10::bigint[],
+			$11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[])
 		ON CONFLICT (project, domain, kind, day, name, rate) DO UPDATE SET actions = had.actions + EXCLUDED.actions,
-			cpu = had.cpu + EXCLUDED.cpu, memory = had.memory + EXCLUDED.memory, gpu = had.gpu + EXCLUDED.gpu`,
+			cpu = had.cpu + EXCLUDED.cpu, memory = had.memory + EXCLUDED.memory, gpu = had.gpu + EXCLUDED.gpu,
+			used_cpu = had.used_cpu + EXCLUDED.used_cpu, used_cpu_of = had.used_cpu_of + EXCLUDED.used_cpu_of,
+			used_memory = had.used_memory + EXCLUDED.used_memory, used_memory_of = had.used_memory_of + EXCLUDED.used_memory_of`,
 		sqltext.Column(summed, func(u UseDay) string { return u.Project }), sqltext.Column(summed, func(u UseDay) string { return u.Domain }),
 		sqltext.Column(summed, func(u UseDay) time.Time { return u.Day }), sqltext.Column(summed, func(u UseDay) int16 { return int16(u.Kind) }),
 		sqltext.Column(summed, func(u UseDay) string { return u.Name }), sqltext.Column(summed, func(u UseDay) int32 { return rates[u.Rate] }),
 		sqltext.Column(summed, func(u UseDay) int32 { return u.Actions }), sqltext.Column(summed, func(u UseDay) int64 { return u.Use.CPU }),
-		sqltext.Column(summed, func(u UseDay) int64 { return u.Use.Memory }), sqltext.Column(summed, func(u UseDay) int64 { return u.Use.GPU }))
+		sqltext.Column(summed, func(u UseDay) int64 { return u.Use.Memory }), sqltext.Column(summed, func(u UseDay) int64 { return u.Use.GPU }),
+		sqltext.Column(summed, func(u UseDay) int64 { return u.Measured.CPU.Used }), sqltext.Column(summed, func(u UseDay) int64 { return u.Measured.CPU.Of }),
+		sqltext.Column(summed, func(u UseDay) int64 { return u.Measured.Memory.Used }), sqltext.Column(summed, func(u UseDay) int64 { return u.Measured.Memory.Of }))
 	return err
 }
 

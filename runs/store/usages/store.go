@@ -36,6 +36,7 @@ type Row struct {
 	Key
 	LastAt           time.Time
 	CPUMs            int64
+	MeasuredMs       *int64 // for how long CPUMs counts; nil where that is not known
 	GPUs             int16
 	Requests, Limits Triple
 	Peaks            Triple
@@ -45,14 +46,14 @@ type Row struct {
 }
 
 const (
-	amounts = `last_at, cpu_ms, gpus, request_cpu, request_memory, request_disk, limit_cpu, limit_memory, limit_disk,
+	amounts = `last_at, cpu_ms, measured_ms, gpus, request_cpu, request_memory, request_disk, limit_cpu, limit_memory, limit_disk,
 	peak_cpu, peak_memory, peak_disk, peak_gpu, peak_gpu_memory, points`
 	columns = `action_id, attempt, ` + amounts
 )
 
 func (r *Row) targets() []any {
 	return []any{
-		&r.ActionID, &r.Attempt, &r.LastAt, &r.CPUMs, &r.GPUs, &r.Requests.CPU, &r.Requests.Memory, &r.Requests.Disk,
+		&r.ActionID, &r.Attempt, &r.LastAt, &r.CPUMs, &r.MeasuredMs, &r.GPUs, &r.Requests.CPU, &r.Requests.Memory, &r.Requests.Disk,
 		&r.Limits.CPU, &r.Limits.Memory, &r.Limits.Disk, &r.Peaks.CPU, &r.Peaks.Memory, &r.Peaks.Disk, &r.PeakGPU, &r.PeakGPUMemory, &r.Points,
 	}
 }
@@ -87,8 +88,8 @@ func (s *Store) Change(ctx context.Context, cluster string, keys []Key, change f
 }
 
 const upsert = `
-	INSERT INTO attempt_usage (` + columns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
-	ON CONFLICT (action_id, attempt) DO UPDATE SET last_at = EXCLUDED.last_at, cpu_ms = EXCLUDED.cpu_ms, gpus = EXCLUDED.gpus,
+	INSERT INTO attempt_usage (` + columns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+	ON CONFLICT (action_id, attempt) DO UPDATE SET last_at = EXCLUDED.last_at, cpu_ms = EXCLUDED.cpu_ms, measured_ms = EXCLUDED.measured_ms, gpus = EXCLUDED.gpus,
 		request_cpu = EXCLUDED.request_cpu, request_memory = EXCLUDED.request_memory, request_disk = EXCLUDED.request_disk,
 		limit_cpu = EXCLUDED.limit_cpu, limit_memory = EXCLUDED.limit_memory, limit_disk = EXCLUDED.limit_disk,
 		peak_cpu = EXCLUDED.peak_cpu, peak_memory = EXCLUDED.peak_memory, peak_disk = EXCLUDED.peak_disk,
@@ -96,7 +97,7 @@ const upsert = `
 
 func values(r *Row) []any {
 	return []any{
-		r.ActionID, r.Attempt, r.LastAt, r.CPUMs, r.GPUs, r.Requests.CPU, r.Requests.Memory, r.Requests.Disk,
+		r.ActionID, r.Attempt, r.LastAt, r.CPUMs, r.MeasuredMs, r.GPUs, r.Requests.CPU, r.Requests.Memory, r.Requests.Disk,
 		r.Limits.CPU, r.Limits.Memory, r.Limits.Disk, r.Peaks.CPU, r.Peaks.Memory, r.Peaks.Disk, r.PeakGPU, r.PeakGPUMemory, r.Points,
 	}
 }

@@ -15,6 +15,7 @@ import { changed, costOf, hours, hoursOf } from "@/entities/use/use";
 import { inSentence, t } from "@/texts/texts";
 import { groups } from "./groups";
 import { CostsSearch, spans, type SpanKey } from "./search";
+import { measuredText, sharesOf, sharesText, Used } from "./used";
 import page from "@/design/page.module.css";
 import css from "./costs.module.css";
 
@@ -81,7 +82,8 @@ export function CostsPage() {
       )}
       {!answer.isLoading && (
         <p className={page["muted"]}>
-          {t("What actions request, times how long they have it, all attempts together. It counts on the day (UTC) on which an action ends.")}
+          {t("What actions request, times how long they have it, all attempts together. It counts on the day (UTC) on which an action ends.")}{" "}
+          {t("Used is the share that was really used, of what was measured: of cores their time, of memory the peak of each attempt.")}
         </p>
       )}
     </div>
@@ -94,6 +96,11 @@ function Totals({ costs, span }: { readonly costs: GetCostsResponse; readonly sp
   const amount = (use: typeof total): number => (currency === "" ? use.coreHours : use.cost);
   const highest = Math.max(...days.map(amount), 1e-9);
   const by = before && changed(amount(total), amount(before));
+  const shares = sharesOf(total);
+  const title = (day: typeof total) => {
+    const used = sharesOf(day);
+    return used ? `${costOf(day, currency)}, ${t("used: {shares}", { shares: sharesText(used) })}` : costOf(day, currency);
+  };
   return (
     <>
       <div className={css["totals"]} data-testid="cost-total">
@@ -104,10 +111,11 @@ function Totals({ costs, span }: { readonly costs: GetCostsResponse; readonly sp
           </span>
         )}
         <span>{hoursOf(total, currency !== "")}</span>
+        {shares && <span title={measuredText(shares)}>{t("used: {shares}", { shares: sharesText(shares) })}</span>}
         {days.length > 1 && (
-          <span className={css["days"]} role="img" aria-label={t("By day, the last one today: {days}", { days: days.map((day) => costOf(day, currency)).join(", ") })}>
+          <span className={css["days"]} role="img" aria-label={t("By day, the last one today: {days}", { days: days.map(title).join("; ") })}>
             {days.map((day, at) => (
-              <span key={at} style={{ height: `${2 + (22 * amount(day)) / highest}px` }} title={costOf(day, currency)} />
+              <span key={at} style={{ height: `${2 + (22 * amount(day)) / highest}px` }} title={title(day)} />
             ))}
           </span>
         )}
@@ -145,6 +153,15 @@ function columns(place: Place | undefined, by: string, currency: string, costs: 
     currency !== "" && { label: "Core-h", number: true, descending: true, sortBy: ({ use }) => use?.coreHours, cell: ({ use }) => hours(use?.coreHours ?? 0) },
     { label: "GiB-h", number: true, descending: true, sortBy: ({ use }) => use?.gibHours, cell: ({ use }) => hours(use?.gibHours ?? 0) },
     { label: "GPU-h", number: true, descending: true, sortBy: ({ use }) => use?.gpuHours, cell: ({ use }) => hours(use?.gpuHours ?? 0) },
+    {
+      label: t("Used"),
+      hint: t("What was really used of what was requested, as far as it was measured."),
+      sortBy: ({ use }) => {
+        const shares = sharesOf(use);
+        return shares?.cores ?? shares?.memory;
+      },
+      cell: ({ use, name }) => <Used use={use} task={place && by === "task" && name !== "…" ? { ...place, task: name } : undefined} />,
+    },
     by !== "run" && { label: t("Actions"), number: true, descending: true, sortBy: ({ actions }) => actions, cell: ({ actions }) => count(actions) },
     by === "run" && place !== undefined && { label: t("Created"), sortBy: ({ createdAt }) => createdAt?.seconds, cell: ({ createdAt }) => <When at={dateOf(createdAt)} /> },
   ];

@@ -495,7 +495,9 @@ type Use struct {
 	// GPUs of all kinds.
 	GpuHours float64 `protobuf:"fixed64,3,opt,name=gpu_hours,json=gpuHours,proto3" json:"gpu_hours,omitempty"`
 	// What it costs by the prices of the configuration; 0 if none is set.
-	Cost          float64 `protobuf:"fixed64,4,opt,name=cost,proto3" json:"cost,omitempty"`
+	Cost float64 `protobuf:"fixed64,4,opt,name=cost,proto3" json:"cost,omitempty"`
+	// What was really used of it, in the sums of CostService; missing if nothing was measured, and in averages.
+	Measured      *MeasuredUse `protobuf:"bytes,5,opt,name=measured,proto3" json:"measured,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -558,6 +560,88 @@ func (x *Use) GetCost() float64 {
 	return 0
 }
 
+func (x *Use) GetMeasured() *MeasuredUse {
+	if x != nil {
+		return x.Measured
+	}
+	return nil
+}
+
+// MeasuredUse is what attempts really used while they were measured, and what they requested for that time. Only what is stored when an
+// action has ended counts, and an executor sends the last measurements of an attempt after that; so the end of each attempt is missing
+// on both sides.
+type MeasuredUse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Processors that they requested. The share of it in the hours of Use is how much was measured.
+	RequestedCoreHours float64 `protobuf:"fixed64,1,opt,name=requested_core_hours,json=requestedCoreHours,proto3" json:"requested_core_hours,omitempty"`
+	// The processor time that they used.
+	UsedCoreHours float64 `protobuf:"fixed64,2,opt,name=used_core_hours,json=usedCoreHours,proto3" json:"used_core_hours,omitempty"`
+	// Memory that they requested.
+	RequestedGibHours float64 `protobuf:"fixed64,3,opt,name=requested_gib_hours,json=requestedGibHours,proto3" json:"requested_gib_hours,omitempty"`
+	// The memory that they needed at their peak, for as long as they were measured.
+	UsedGibHours  float64 `protobuf:"fixed64,4,opt,name=used_gib_hours,json=usedGibHours,proto3" json:"used_gib_hours,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MeasuredUse) Reset() {
+	*x = MeasuredUse{}
+	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MeasuredUse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MeasuredUse) ProtoMessage() {}
+
+func (x *MeasuredUse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MeasuredUse.ProtoReflect.Descriptor instead.
+func (*MeasuredUse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_health_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *MeasuredUse) GetRequestedCoreHours() float64 {
+	if x != nil {
+		return x.RequestedCoreHours
+	}
+	return 0
+}
+
+func (x *MeasuredUse) GetUsedCoreHours() float64 {
+	if x != nil {
+		return x.UsedCoreHours
+	}
+	return 0
+}
+
+func (x *MeasuredUse) GetRequestedGibHours() float64 {
+	if x != nil {
+		return x.RequestedGibHours
+	}
+	return 0
+}
+
+func (x *MeasuredUse) GetUsedGibHours() float64 {
+	if x != nil {
+		return x.UsedGibHours
+	}
+	return 0
+}
+
 // ListTaskActionsRequest asks for a page of the actions of a task.
 type ListTaskActionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -579,7 +663,7 @@ type ListTaskActionsRequest struct {
 
 func (x *ListTaskActionsRequest) Reset() {
 	*x = ListTaskActionsRequest{}
-	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[5]
+	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -591,7 +675,7 @@ func (x *ListTaskActionsRequest) String() string {
 func (*ListTaskActionsRequest) ProtoMessage() {}
 
 func (x *ListTaskActionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[5]
+	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -604,7 +688,7 @@ func (x *ListTaskActionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTaskActionsRequest.ProtoReflect.Descriptor instead.
 func (*ListTaskActionsRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_health_proto_rawDescGZIP(), []int{5}
+	return file_flytebinary_insight_v1_health_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListTaskActionsRequest) GetProjectId() *common.ProjectIdentifier {
@@ -662,7 +746,7 @@ type ListTaskActionsResponse struct {
 
 func (x *ListTaskActionsResponse) Reset() {
 	*x = ListTaskActionsResponse{}
-	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[6]
+	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -674,7 +758,7 @@ func (x *ListTaskActionsResponse) String() string {
 func (*ListTaskActionsResponse) ProtoMessage() {}
 
 func (x *ListTaskActionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[6]
+	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -687,7 +771,7 @@ func (x *ListTaskActionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTaskActionsResponse.ProtoReflect.Descriptor instead.
 func (*ListTaskActionsResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_health_proto_rawDescGZIP(), []int{6}
+	return file_flytebinary_insight_v1_health_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListTaskActionsResponse) GetActions() []*TaskAction {
@@ -729,7 +813,7 @@ type TaskAction struct {
 
 func (x *TaskAction) Reset() {
 	*x = TaskAction{}
-	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[7]
+	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -741,7 +825,7 @@ func (x *TaskAction) String() string {
 func (*TaskAction) ProtoMessage() {}
 
 func (x *TaskAction) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[7]
+	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -754,7 +838,7 @@ func (x *TaskAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskAction.ProtoReflect.Descriptor instead.
 func (*TaskAction) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_health_proto_rawDescGZIP(), []int{7}
+	return file_flytebinary_insight_v1_health_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *TaskAction) GetActionId() *common.ActionIdentifier {
@@ -828,7 +912,7 @@ type GetPipelineGridRequest struct {
 
 func (x *GetPipelineGridRequest) Reset() {
 	*x = GetPipelineGridRequest{}
-	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[8]
+	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -840,7 +924,7 @@ func (x *GetPipelineGridRequest) String() string {
 func (*GetPipelineGridRequest) ProtoMessage() {}
 
 func (x *GetPipelineGridRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[8]
+	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -853,7 +937,7 @@ func (x *GetPipelineGridRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPipelineGridRequest.ProtoReflect.Descriptor instead.
 func (*GetPipelineGridRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_health_proto_rawDescGZIP(), []int{8}
+	return file_flytebinary_insight_v1_health_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GetPipelineGridRequest) GetProjectId() *common.ProjectIdentifier {
@@ -892,7 +976,7 @@ type GetPipelineGridResponse struct {
 
 func (x *GetPipelineGridResponse) Reset() {
 	*x = GetPipelineGridResponse{}
-	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[9]
+	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -904,7 +988,7 @@ func (x *GetPipelineGridResponse) String() string {
 func (*GetPipelineGridResponse) ProtoMessage() {}
 
 func (x *GetPipelineGridResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[9]
+	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -917,7 +1001,7 @@ func (x *GetPipelineGridResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPipelineGridResponse.ProtoReflect.Descriptor instead.
 func (*GetPipelineGridResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_health_proto_rawDescGZIP(), []int{9}
+	return file_flytebinary_insight_v1_health_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetPipelineGridResponse) GetRuns() []*GridRun {
@@ -960,7 +1044,7 @@ type GridRun struct {
 
 func (x *GridRun) Reset() {
 	*x = GridRun{}
-	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[10]
+	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -972,7 +1056,7 @@ func (x *GridRun) String() string {
 func (*GridRun) ProtoMessage() {}
 
 func (x *GridRun) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[10]
+	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -985,7 +1069,7 @@ func (x *GridRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GridRun.ProtoReflect.Descriptor instead.
 func (*GridRun) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_health_proto_rawDescGZIP(), []int{10}
+	return file_flytebinary_insight_v1_health_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GridRun) GetName() string {
@@ -1036,7 +1120,7 @@ type GridTask struct {
 
 func (x *GridTask) Reset() {
 	*x = GridTask{}
-	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[11]
+	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1048,7 +1132,7 @@ func (x *GridTask) String() string {
 func (*GridTask) ProtoMessage() {}
 
 func (x *GridTask) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[11]
+	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1061,7 +1145,7 @@ func (x *GridTask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GridTask.ProtoReflect.Descriptor instead.
 func (*GridTask) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_health_proto_rawDescGZIP(), []int{11}
+	return file_flytebinary_insight_v1_health_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GridTask) GetName() string {
@@ -1103,7 +1187,7 @@ type GridCell struct {
 
 func (x *GridCell) Reset() {
 	*x = GridCell{}
-	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[12]
+	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1115,7 +1199,7 @@ func (x *GridCell) String() string {
 func (*GridCell) ProtoMessage() {}
 
 func (x *GridCell) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[12]
+	mi := &file_flytebinary_insight_v1_health_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1128,7 +1212,7 @@ func (x *GridCell) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GridCell.ProtoReflect.Descriptor instead.
 func (*GridCell) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_health_proto_rawDescGZIP(), []int{12}
+	return file_flytebinary_insight_v1_health_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GridCell) GetActions() uint32 {
@@ -1230,13 +1314,19 @@ const file_flytebinary_insight_v1_health_proto_rawDesc = "" +
 	"\vTaskOutcome\x123\n" +
 	"\x05phase\x18\x01 \x01(\x0e2\x1d.flyteidl2.common.ActionPhaseR\x05phase\x12\x16\n" +
 	"\x06cached\x18\x02 \x01(\bR\x06cached\x12+\n" +
-	"\x03ran\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x03ran\"r\n" +
+	"\x03ran\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x03ran\"\xb3\x01\n" +
 	"\x03Use\x12\x1d\n" +
 	"\n" +
 	"core_hours\x18\x01 \x01(\x01R\tcoreHours\x12\x1b\n" +
 	"\tgib_hours\x18\x02 \x01(\x01R\bgibHours\x12\x1b\n" +
 	"\tgpu_hours\x18\x03 \x01(\x01R\bgpuHours\x12\x12\n" +
-	"\x04cost\x18\x04 \x01(\x01R\x04cost\"\x92\x02\n" +
+	"\x04cost\x18\x04 \x01(\x01R\x04cost\x12?\n" +
+	"\bmeasured\x18\x05 \x01(\v2#.flytebinary.insight.v1.MeasuredUseR\bmeasured\"\xbd\x01\n" +
+	"\vMeasuredUse\x120\n" +
+	"\x14requested_core_hours\x18\x01 \x01(\x01R\x12requestedCoreHours\x12&\n" +
+	"\x0fused_core_hours\x18\x02 \x01(\x01R\rusedCoreHours\x12.\n" +
+	"\x13requested_gib_hours\x18\x03 \x01(\x01R\x11requestedGibHours\x12$\n" +
+	"\x0eused_gib_hours\x18\x04 \x01(\x01R\fusedGibHours\"\x92\x02\n" +
 	"\x16ListTaskActionsRequest\x12J\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\v2#.flyteidl2.common.ProjectIdentifierB\x06\xbaH\x03\xc8\x01\x01R\tprojectId\x12\x1b\n" +
@@ -1319,7 +1409,7 @@ func file_flytebinary_insight_v1_health_proto_rawDescGZIP() []byte {
 }
 
 var file_flytebinary_insight_v1_health_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_flytebinary_insight_v1_health_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_flytebinary_insight_v1_health_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_flytebinary_insight_v1_health_proto_goTypes = []any{
 	(TaskHealthOrder)(0),             // 0: flytebinary.insight.v1.TaskHealthOrder
 	(*ListTaskHealthRequest)(nil),    // 1: flytebinary.insight.v1.ListTaskHealthRequest
@@ -1327,57 +1417,59 @@ var file_flytebinary_insight_v1_health_proto_goTypes = []any{
 	(*TaskHealth)(nil),               // 3: flytebinary.insight.v1.TaskHealth
 	(*TaskOutcome)(nil),              // 4: flytebinary.insight.v1.TaskOutcome
 	(*Use)(nil),                      // 5: flytebinary.insight.v1.Use
-	(*ListTaskActionsRequest)(nil),   // 6: flytebinary.insight.v1.ListTaskActionsRequest
-	(*ListTaskActionsResponse)(nil),  // 7: flytebinary.insight.v1.ListTaskActionsResponse
-	(*TaskAction)(nil),               // 8: flytebinary.insight.v1.TaskAction
-	(*GetPipelineGridRequest)(nil),   // 9: flytebinary.insight.v1.GetPipelineGridRequest
-	(*GetPipelineGridResponse)(nil),  // 10: flytebinary.insight.v1.GetPipelineGridResponse
-	(*GridRun)(nil),                  // 11: flytebinary.insight.v1.GridRun
-	(*GridTask)(nil),                 // 12: flytebinary.insight.v1.GridTask
-	(*GridCell)(nil),                 // 13: flytebinary.insight.v1.GridCell
-	(*common.ProjectIdentifier)(nil), // 14: flyteidl2.common.ProjectIdentifier
-	(*timestamppb.Timestamp)(nil),    // 15: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),      // 16: google.protobuf.Duration
-	(common.ActionPhase)(0),          // 17: flyteidl2.common.ActionPhase
-	(*common.ActionIdentifier)(nil),  // 18: flyteidl2.common.ActionIdentifier
+	(*MeasuredUse)(nil),              // 6: flytebinary.insight.v1.MeasuredUse
+	(*ListTaskActionsRequest)(nil),   // 7: flytebinary.insight.v1.ListTaskActionsRequest
+	(*ListTaskActionsResponse)(nil),  // 8: flytebinary.insight.v1.ListTaskActionsResponse
+	(*TaskAction)(nil),               // 9: flytebinary.insight.v1.TaskAction
+	(*GetPipelineGridRequest)(nil),   // 10: flytebinary.insight.v1.GetPipelineGridRequest
+	(*GetPipelineGridResponse)(nil),  // 11: flytebinary.insight.v1.GetPipelineGridResponse
+	(*GridRun)(nil),                  // 12: flytebinary.insight.v1.GridRun
+	(*GridTask)(nil),                 // 13: flytebinary.insight.v1.GridTask
+	(*GridCell)(nil),                 // 14: flytebinary.insight.v1.GridCell
+	(*common.ProjectIdentifier)(nil), // 15: flyteidl2.common.ProjectIdentifier
+	(*timestamppb.Timestamp)(nil),    // 16: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),      // 17: google.protobuf.Duration
+	(common.ActionPhase)(0),          // 18: flyteidl2.common.ActionPhase
+	(*common.ActionIdentifier)(nil),  // 19: flyteidl2.common.ActionIdentifier
 }
 var file_flytebinary_insight_v1_health_proto_depIdxs = []int32{
-	14, // 0: flytebinary.insight.v1.ListTaskHealthRequest.project_id:type_name -> flyteidl2.common.ProjectIdentifier
+	15, // 0: flytebinary.insight.v1.ListTaskHealthRequest.project_id:type_name -> flyteidl2.common.ProjectIdentifier
 	0,  // 1: flytebinary.insight.v1.ListTaskHealthRequest.order:type_name -> flytebinary.insight.v1.TaskHealthOrder
 	3,  // 2: flytebinary.insight.v1.ListTaskHealthResponse.tasks:type_name -> flytebinary.insight.v1.TaskHealth
-	15, // 3: flytebinary.insight.v1.TaskHealth.last_at:type_name -> google.protobuf.Timestamp
+	16, // 3: flytebinary.insight.v1.TaskHealth.last_at:type_name -> google.protobuf.Timestamp
 	4,  // 4: flytebinary.insight.v1.TaskHealth.outcomes:type_name -> flytebinary.insight.v1.TaskOutcome
-	16, // 5: flytebinary.insight.v1.TaskHealth.p50:type_name -> google.protobuf.Duration
-	16, // 6: flytebinary.insight.v1.TaskHealth.p90:type_name -> google.protobuf.Duration
+	17, // 5: flytebinary.insight.v1.TaskHealth.p50:type_name -> google.protobuf.Duration
+	17, // 6: flytebinary.insight.v1.TaskHealth.p90:type_name -> google.protobuf.Duration
 	5,  // 7: flytebinary.insight.v1.TaskHealth.use:type_name -> flytebinary.insight.v1.Use
-	17, // 8: flytebinary.insight.v1.TaskOutcome.phase:type_name -> flyteidl2.common.ActionPhase
-	16, // 9: flytebinary.insight.v1.TaskOutcome.ran:type_name -> google.protobuf.Duration
-	14, // 10: flytebinary.insight.v1.ListTaskActionsRequest.project_id:type_name -> flyteidl2.common.ProjectIdentifier
-	17, // 11: flytebinary.insight.v1.ListTaskActionsRequest.phases:type_name -> flyteidl2.common.ActionPhase
-	8,  // 12: flytebinary.insight.v1.ListTaskActionsResponse.actions:type_name -> flytebinary.insight.v1.TaskAction
-	18, // 13: flytebinary.insight.v1.TaskAction.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	17, // 14: flytebinary.insight.v1.TaskAction.phase:type_name -> flyteidl2.common.ActionPhase
-	15, // 15: flytebinary.insight.v1.TaskAction.started_at:type_name -> google.protobuf.Timestamp
-	15, // 16: flytebinary.insight.v1.TaskAction.ended_at:type_name -> google.protobuf.Timestamp
-	14, // 17: flytebinary.insight.v1.GetPipelineGridRequest.project_id:type_name -> flyteidl2.common.ProjectIdentifier
-	11, // 18: flytebinary.insight.v1.GetPipelineGridResponse.runs:type_name -> flytebinary.insight.v1.GridRun
-	12, // 19: flytebinary.insight.v1.GetPipelineGridResponse.tasks:type_name -> flytebinary.insight.v1.GridTask
-	17, // 20: flytebinary.insight.v1.GridRun.phase:type_name -> flyteidl2.common.ActionPhase
-	15, // 21: flytebinary.insight.v1.GridRun.created_at:type_name -> google.protobuf.Timestamp
-	16, // 22: flytebinary.insight.v1.GridRun.duration:type_name -> google.protobuf.Duration
-	13, // 23: flytebinary.insight.v1.GridTask.cells:type_name -> flytebinary.insight.v1.GridCell
-	16, // 24: flytebinary.insight.v1.GridCell.average:type_name -> google.protobuf.Duration
-	1,  // 25: flytebinary.insight.v1.TaskHealthService.ListTaskHealth:input_type -> flytebinary.insight.v1.ListTaskHealthRequest
-	6,  // 26: flytebinary.insight.v1.TaskHealthService.ListTaskActions:input_type -> flytebinary.insight.v1.ListTaskActionsRequest
-	9,  // 27: flytebinary.insight.v1.TaskHealthService.GetPipelineGrid:input_type -> flytebinary.insight.v1.GetPipelineGridRequest
-	2,  // 28: flytebinary.insight.v1.TaskHealthService.ListTaskHealth:output_type -> flytebinary.insight.v1.ListTaskHealthResponse
-	7,  // 29: flytebinary.insight.v1.TaskHealthService.ListTaskActions:output_type -> flytebinary.insight.v1.ListTaskActionsResponse
-	10, // 30: flytebinary.insight.v1.TaskHealthService.GetPipelineGrid:output_type -> flytebinary.insight.v1.GetPipelineGridResponse
-	28, // [28:31] is the sub-list for method output_type
-	25, // [25:28] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	18, // 8: flytebinary.insight.v1.TaskOutcome.phase:type_name -> flyteidl2.common.ActionPhase
+	17, // 9: flytebinary.insight.v1.TaskOutcome.ran:type_name -> google.protobuf.Duration
+	6,  // 10: flytebinary.insight.v1.Use.measured:type_name -> flytebinary.insight.v1.MeasuredUse
+	15, // 11: flytebinary.insight.v1.ListTaskActionsRequest.project_id:type_name -> flyteidl2.common.ProjectIdentifier
+	18, // 12: flytebinary.insight.v1.ListTaskActionsRequest.phases:type_name -> flyteidl2.common.ActionPhase
+	9,  // 13: flytebinary.insight.v1.ListTaskActionsResponse.actions:type_name -> flytebinary.insight.v1.TaskAction
+	19, // 14: flytebinary.insight.v1.TaskAction.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	18, // 15: flytebinary.insight.v1.TaskAction.phase:type_name -> flyteidl2.common.ActionPhase
+	16, // 16: flytebinary.insight.v1.TaskAction.started_at:type_name -> google.protobuf.Timestamp
+	16, // 17: flytebinary.insight.v1.TaskAction.ended_at:type_name -> google.protobuf.Timestamp
+	15, // 18: flytebinary.insight.v1.GetPipelineGridRequest.project_id:type_name -> flyteidl2.common.ProjectIdentifier
+	12, // 19: flytebinary.insight.v1.GetPipelineGridResponse.runs:type_name -> flytebinary.insight.v1.GridRun
+	13, // 20: flytebinary.insight.v1.GetPipelineGridResponse.tasks:type_name -> flytebinary.insight.v1.GridTask
+	18, // 21: flytebinary.insight.v1.GridRun.phase:type_name -> flyteidl2.common.ActionPhase
+	16, // 22: flytebinary.insight.v1.GridRun.created_at:type_name -> google.protobuf.Timestamp
+	17, // 23: flytebinary.insight.v1.GridRun.duration:type_name -> google.protobuf.Duration
+	14, // 24: flytebinary.insight.v1.GridTask.cells:type_name -> flytebinary.insight.v1.GridCell
+	17, // 25: flytebinary.insight.v1.GridCell.average:type_name -> google.protobuf.Duration
+	1,  // 26: flytebinary.insight.v1.TaskHealthService.ListTaskHealth:input_type -> flytebinary.insight.v1.ListTaskHealthRequest
+	7,  // 27: flytebinary.insight.v1.TaskHealthService.ListTaskActions:input_type -> flytebinary.insight.v1.ListTaskActionsRequest
+	10, // 28: flytebinary.insight.v1.TaskHealthService.GetPipelineGrid:input_type -> flytebinary.insight.v1.GetPipelineGridRequest
+	2,  // 29: flytebinary.insight.v1.TaskHealthService.ListTaskHealth:output_type -> flytebinary.insight.v1.ListTaskHealthResponse
+	8,  // 30: flytebinary.insight.v1.TaskHealthService.ListTaskActions:output_type -> flytebinary.insight.v1.ListTaskActionsResponse
+	11, // 31: flytebinary.insight.v1.TaskHealthService.GetPipelineGrid:output_type -> flytebinary.insight.v1.GetPipelineGridResponse
+	29, // [29:32] is the sub-list for method output_type
+	26, // [26:29] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_insight_v1_health_proto_init() }
@@ -1392,7 +1484,7 @@ func file_flytebinary_insight_v1_health_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_insight_v1_health_proto_rawDesc), len(file_flytebinary_insight_v1_health_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   13,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

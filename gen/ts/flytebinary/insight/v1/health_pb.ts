@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/insight/v1/health.proto.
  */
 export const file_flytebinary_insight_v1_health: GenFile = /*@__PURE__*/
-  fileDesc("CiNmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL2hlYWx0aC5wcm90bxIWZmx5dGViaW5hcnkuaW5zaWdodC52MSLZAQoVTGlzdFRhc2tIZWFsdGhSZXF1ZXN0Ej8KCnByb2plY3RfaWQYASABKAsyIy5mbHl0ZWlkbDIuY29tbW9uLlByb2plY3RJZGVudGlmaWVyQga6SAPIAQESFgoEdGV4dBgCIAEoCUIIukgFcgMY9AMSNgoFb3JkZXIYAyABKA4yJy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlRhc2tIZWFsdGhPcmRlchIRCglhc2NlbmRpbmcYBCABKAgSDQoFbGltaXQYBSABKA0SDQoFdG9rZW4YBiABKAkibAoWTGlzdFRhc2tIZWFsdGhSZXNwb25zZRIxCgV0YXNrcxgBIAMoCzIiLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuVGFza0hlYWx0aBINCgV0b2tlbhgCIAEoCRIQCghjdXJyZW5jeRgDIAEoCSLdAwoKVGFza0hlYWx0aBIMCgRuYW1lGAEgASgJEisKB2xhc3RfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjUKCG91dGNvbWVzGAMgAygLMiMuZmx5dGViaW5hcnkuaW5zaWdodC52MS5UYXNrT3V0Y29tZRIRCglzdWNjZWVkZWQYBCABKA0SDgoGZmFpbGVkGAUgASgNEg8KB2Fib3J0ZWQYBiABKA0SDwoHZWFybGllchgHIAEoDRImCgNwNTAYCCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SJgoDcDkwGAkgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhcKCmNoYW5nZV9wNTAYCiABKAFIAIgBARIXCgpjaGFuZ2VfcDkwGAsgASgBSAGIAQESGQoMZmFpbHVyZV9yYXRlGAwgASgBSAKIAQESFQoIaGl0X3JhdGUYDSABKAFIA4gBARIoCgN1c2UYDiABKAsyGy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlVzZUINCgtfY2hhbmdlX3A1MEINCgtfY2hhbmdlX3A5MEIPCg1fZmFpbHVyZV9yYXRlQgsKCV9oaXRfcmF0ZSJzCgtUYXNrT3V0Y29tZRIsCgVwaGFzZRgBIAEoDjIdLmZseXRlaWRsMi5jb21tb24uQWN0aW9uUGhhc2USDgoGY2FjaGVkGAIgASgIEiYKA3JhbhgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiJNCgNVc2USEgoKY29yZV9ob3VycxgBIAEoARIRCglnaWJfaG91cnMYAiABKAESEQoJZ3B1X2hvdXJzGAMgASgBEgwKBGNvc3QYBCABKAEi4gEKFkxpc3RUYXNrQWN0aW9uc1JlcXVlc3QSPwoKcHJvamVjdF9pZBgBIAEoCzIjLmZseXRlaWRsMi5jb21tb24uUHJvamVjdElkZW50aWZpZXJCBrpIA8gBARIVCgR0YXNrGAIgASgJQge6SARyAhABEg8KB3ZlcnNpb24YAyABKAkSNwoGcGhhc2VzGAQgAygOMh0uZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25QaGFzZUIIukgFkgECEAoSFwoFbGltaXQYBSABKA1CCLpIBSoDGMgBEg0KBXRva2VuGAYgASgJIl0KF0xpc3RUYXNrQWN0aW9uc1Jlc3BvbnNlEjMKB2FjdGlvbnMYASADKAsyIi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlRhc2tBY3Rpb24SDQoFdG9rZW4YAiABKAkilQIKClRhc2tBY3Rpb24SNQoJYWN0aW9uX2lkGAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyEhEKCXJvb3RfdGFzaxgCIAEoCRIPCgd2ZXJzaW9uGAMgASgJEiwKBXBoYXNlGAQgASgOMh0uZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25QaGFzZRIOCgZjYWNoZWQYBSABKAgSLgoKc3RhcnRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGF0dGVtcHRzGAggASgNIocBChZHZXRQaXBlbGluZUdyaWRSZXF1ZXN0Ej8KCnByb2plY3RfaWQYASABKAsyIy5mbHl0ZWlkbDIuY29tbW9uLlByb2plY3RJZGVudGlmaWVyQga6SAPIAQESFQoEdGFzaxgCIAEoCUIHukgEcgIQARIVCgRydW5zGAMgASgNQge6SAQqAhhkIo0BChdHZXRQaXBlbGluZUdyaWRSZXNwb25zZRItCgRydW5zGAEgAygLMh8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5HcmlkUnVuEi8KBXRhc2tzGAIgAygLMiAuZmx5dGViaW5hcnkuaW5zaWdodC52MS5HcmlkVGFzaxISCgptb3JlX3Rhc2tzGAMgASgIIrMBCgdHcmlkUnVuEgwKBG5hbWUYASABKAkSLAoFcGhhc2UYAiABKA4yHS5mbHl0ZWlkbDIuY29tbW9uLkFjdGlvblBoYXNlEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKCGR1cmF0aW9uGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg8KB3ZlcnNpb24YBSABKAkiSQoIR3JpZFRhc2sSDAoEbmFtZRgBIAEoCRIvCgVjZWxscxgCIAMoCzIgLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR3JpZENlbGwirwEKCEdyaWRDZWxsEg8KB2FjdGlvbnMYASABKA0SEQoJc3VjY2VlZGVkGAIgASgNEg4KBmZhaWxlZBgDIAEoDRIPCgdhYm9ydGVkGAQgASgNEg4KBmNhY2hlZBgFIAEoDRISCgp1bmZpbmlzaGVkGAYgASgNEg4KBmFjdGlvbhgHIAEoCRIqCgdhdmVyYWdlGAggASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uKqoCCg9UYXNrSGVhbHRoT3JkZXISIQodVEFTS19IRUFMVEhfT1JERVJfVU5TUEVDSUZJRUQQABIaChZUQVNLX0hFQUxUSF9PUkRFUl9OQU1FEAESGQoVVEFTS19IRUFMVEhfT1JERVJfUDUwEAISGQoVVEFTS19IRUFMVEhfT1JERVJfUDkwEAMSIAocVEFTS19IRUFMVEhfT1JERVJfQ0hBTkdFX1A1MBAEEiAKHFRBU0tfSEVBTFRIX09SREVSX0NIQU5HRV9QOTAQBRIiCh5UQVNLX0hFQUxUSF9PUkRFUl9GQUlMVVJFX1JBVEUQBhIeChpUQVNLX0hFQUxUSF9PUkRFUl9ISVRfUkFURRAHEhoKFlRBU0tfSEVBTFRIX09SREVSX0NPU1QQCDL7AgoRVGFza0hlYWx0aFNlcnZpY2USdAoOTGlzdFRhc2tIZWFsdGgSLS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RUYXNrSGVhbHRoUmVxdWVzdBouLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFRhc2tIZWFsdGhSZXNwb25zZSIDkAIBEncKD0xpc3RUYXNrQWN0aW9ucxIuLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFRhc2tBY3Rpb25zUmVxdWVzdBovLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFRhc2tBY3Rpb25zUmVzcG9uc2UiA5ACARJ3Cg9HZXRQaXBlbGluZUdyaWQSLi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkdldFBpcGVsaW5lR3JpZFJlcXVlc3QaLy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkdldFBpcGVsaW5lR3JpZFJlc3BvbnNlIgOQAgFCS1pJZ2l0aHViLmNvbS9mbHl0ZS1iaW5hcnkvZmx5dGUtYmluYXJ5L2dlbi9mbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxO2luc2lnaHR2MWIGcHJvdG8z", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_flyteidl2_common_phase, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("CiNmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL2hlYWx0aC5wcm90bxIWZmx5dGViaW5hcnkuaW5zaWdodC52MSLZAQoVTGlzdFRhc2tIZWFsdGhSZXF1ZXN0Ej8KCnByb2plY3RfaWQYASABKAsyIy5mbHl0ZWlkbDIuY29tbW9uLlByb2plY3RJZGVudGlmaWVyQga6SAPIAQESFgoEdGV4dBgCIAEoCUIIukgFcgMY9AMSNgoFb3JkZXIYAyABKA4yJy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlRhc2tIZWFsdGhPcmRlchIRCglhc2NlbmRpbmcYBCABKAgSDQoFbGltaXQYBSABKA0SDQoFdG9rZW4YBiABKAkibAoWTGlzdFRhc2tIZWFsdGhSZXNwb25zZRIxCgV0YXNrcxgBIAMoCzIiLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuVGFza0hlYWx0aBINCgV0b2tlbhgCIAEoCRIQCghjdXJyZW5jeRgDIAEoCSLdAwoKVGFza0hlYWx0aBIMCgRuYW1lGAEgASgJEisKB2xhc3RfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjUKCG91dGNvbWVzGAMgAygLMiMuZmx5dGViaW5hcnkuaW5zaWdodC52MS5UYXNrT3V0Y29tZRIRCglzdWNjZWVkZWQYBCABKA0SDgoGZmFpbGVkGAUgASgNEg8KB2Fib3J0ZWQYBiABKA0SDwoHZWFybGllchgHIAEoDRImCgNwNTAYCCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SJgoDcDkwGAkgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhcKCmNoYW5nZV9wNTAYCiABKAFIAIgBARIXCgpjaGFuZ2VfcDkwGAsgASgBSAGIAQESGQoMZmFpbHVyZV9yYXRlGAwgASgBSAKIAQESFQoIaGl0X3JhdGUYDSABKAFIA4gBARIoCgN1c2UYDiABKAsyGy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlVzZUINCgtfY2hhbmdlX3A1MEINCgtfY2hhbmdlX3A5MEIPCg1fZmFpbHVyZV9yYXRlQgsKCV9oaXRfcmF0ZSJzCgtUYXNrT3V0Y29tZRIsCgVwaGFzZRgBIAEoDjIdLmZseXRlaWRsMi5jb21tb24uQWN0aW9uUGhhc2USDgoGY2FjaGVkGAIgASgIEiYKA3JhbhgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiKEAQoDVXNlEhIKCmNvcmVfaG91cnMYASABKAESEQoJZ2liX2hvdXJzGAIgASgBEhEKCWdwdV9ob3VycxgDIAEoARIMCgRjb3N0GAQgASgBEjUKCG1lYXN1cmVkGAUgASgLMiMuZmx5dGViaW5hcnkuaW5zaWdodC52MS5NZWFzdXJlZFVzZSJ5CgtNZWFzdXJlZFVzZRIcChRyZXF1ZXN0ZWRfY29yZV9ob3VycxgBIAEoARIXCg91c2VkX2NvcmVfaG91cnMYAiABKAESGwoTcmVxdWVzdGVkX2dpYl9ob3VycxgDIAEoARIWCg51c2VkX2dpYl9ob3VycxgEIAEoASLiAQoWTGlzdFRhc2tBY3Rpb25zUmVxdWVzdBI/Cgpwcm9qZWN0X2lkGAEgASgLMiMuZmx5dGVpZGwyLmNvbW1vbi5Qcm9qZWN0SWRlbnRpZmllckIGukgDyAEBEhUKBHRhc2sYAiABKAlCB7pIBHICEAESDwoHdmVyc2lvbhgDIAEoCRI3CgZwaGFzZXMYBCADKA4yHS5mbHl0ZWlkbDIuY29tbW9uLkFjdGlvblBoYXNlQgi6SAWSAQIQChIXCgVsaW1pdBgFIAEoDUIIukgFKgMYyAESDQoFdG9rZW4YBiABKAkiXQoXTGlzdFRhc2tBY3Rpb25zUmVzcG9uc2USMwoHYWN0aW9ucxgBIAMoCzIiLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuVGFza0FjdGlvbhINCgV0b2tlbhgCIAEoCSKVAgoKVGFza0FjdGlvbhI1CglhY3Rpb25faWQYASABKAsyIi5mbHl0ZWlkbDIuY29tbW9uLkFjdGlvbklkZW50aWZpZXISEQoJcm9vdF90YXNrGAIgASgJEg8KB3ZlcnNpb24YAyABKAkSLAoFcGhhc2UYBCABKA4yHS5mbHl0ZWlkbDIuY29tbW9uLkFjdGlvblBoYXNlEg4KBmNhY2hlZBgFIAEoCBIuCgpzdGFydGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIYXR0ZW1wdHMYCCABKA0ihwEKFkdldFBpcGVsaW5lR3JpZFJlcXVlc3QSPwoKcHJvamVjdF9pZBgBIAEoCzIjLmZseXRlaWRsMi5jb21tb24uUHJvamVjdElkZW50aWZpZXJCBrpIA8gBARIVCgR0YXNrGAIgASgJQge6SARyAhABEhUKBHJ1bnMYAyABKA1CB7pIBCoCGGQijQEKF0dldFBpcGVsaW5lR3JpZFJlc3BvbnNlEi0KBHJ1bnMYASADKAsyHy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkdyaWRSdW4SLwoFdGFza3MYAiADKAsyIC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkdyaWRUYXNrEhIKCm1vcmVfdGFza3MYAyABKAgiswEKB0dyaWRSdW4SDAoEbmFtZRgBIAEoCRIsCgVwaGFzZRgCIAEoDjIdLmZseXRlaWRsMi5jb21tb24uQWN0aW9uUGhhc2USLgoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoIZHVyYXRpb24YBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDwoHdmVyc2lvbhgFIAEoCSJJCghHcmlkVGFzaxIMCgRuYW1lGAEgASgJEi8KBWNlbGxzGAIgAygLMiAuZmx5dGViaW5hcnkuaW5zaWdodC52MS5HcmlkQ2VsbCKvAQoIR3JpZENlbGwSDwoHYWN0aW9ucxgBIAEoDRIRCglzdWNjZWVkZWQYAiABKA0SDgoGZmFpbGVkGAMgASgNEg8KB2Fib3J0ZWQYBCABKA0SDgoGY2FjaGVkGAUgASgNEhIKCnVuZmluaXNoZWQYBiABKA0SDgoGYWN0aW9uGAcgASgJEioKB2F2ZXJhZ2UYCCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24qqgIKD1Rhc2tIZWFsdGhPcmRlchIhCh1UQVNLX0hFQUxUSF9PUkRFUl9VTlNQRUNJRklFRBAAEhoKFlRBU0tfSEVBTFRIX09SREVSX05BTUUQARIZChVUQVNLX0hFQUxUSF9PUkRFUl9QNTAQAhIZChVUQVNLX0hFQUxUSF9PUkRFUl9QOTAQAxIgChxUQVNLX0hFQUxUSF9PUkRFUl9DSEFOR0VfUDUwEAQSIAocVEFTS19IRUFMVEhfT1JERVJfQ0hBTkdFX1A5MBAFEiIKHlRBU0tfSEVBTFRIX09SREVSX0ZBSUxVUkVfUkFURRAGEh4KGlRBU0tfSEVBTFRIX09SREVSX0hJVF9SQVRFEAcSGgoWVEFTS19IRUFMVEhfT1JERVJfQ09TVBAIMvsCChFUYXNrSGVhbHRoU2VydmljZRJ0Cg5MaXN0VGFza0hlYWx0aBItLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFRhc2tIZWFsdGhSZXF1ZXN0Gi4uZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0VGFza0hlYWx0aFJlc3BvbnNlIgOQAgESdwoPTGlzdFRhc2tBY3Rpb25zEi4uZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0VGFza0FjdGlvbnNSZXF1ZXN0Gi8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0VGFza0FjdGlvbnNSZXNwb25zZSIDkAIBEncKD0dldFBpcGVsaW5lR3JpZBIuLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0UGlwZWxpbmVHcmlkUmVxdWVzdBovLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0UGlwZWxpbmVHcmlkUmVzcG9uc2UiA5ACAUJLWklnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2luc2lnaHQvdjE7aW5zaWdodHYxYgZwcm90bzM", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_flyteidl2_common_phase, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * ListTaskHealthRequest asks for a page of tasks.
@@ -291,6 +291,13 @@ export type Use = Message<"flytebinary.insight.v1.Use"> & {
    * @generated from field: double cost = 4;
    */
   cost: number;
+
+  /**
+   * What was really used of it, in the sums of CostService; missing if nothing was measured, and in averages.
+   *
+   * @generated from field: flytebinary.insight.v1.MeasuredUse measured = 5;
+   */
+  measured?: MeasuredUse | undefined;
 };
 
 /**
@@ -299,6 +306,50 @@ export type Use = Message<"flytebinary.insight.v1.Use"> & {
  */
 export const UseSchema: GenMessage<Use> = /*@__PURE__*/
   messageDesc(file_flytebinary_insight_v1_health, 4);
+
+/**
+ * MeasuredUse is what attempts really used while they were measured, and what they requested for that time. Only what is stored when an
+ * action has ended counts, and an executor sends the last measurements of an attempt after that; so the end of each attempt is missing
+ * on both sides.
+ *
+ * @generated from message flytebinary.insight.v1.MeasuredUse
+ */
+export type MeasuredUse = Message<"flytebinary.insight.v1.MeasuredUse"> & {
+  /**
+   * Processors that they requested. The share of it in the hours of Use is how much was measured.
+   *
+   * @generated from field: double requested_core_hours = 1;
+   */
+  requestedCoreHours: number;
+
+  /**
+   * The processor time that they used.
+   *
+   * @generated from field: double used_core_hours = 2;
+   */
+  usedCoreHours: number;
+
+  /**
+   * Memory that they requested.
+   *
+   * @generated from field: double requested_gib_hours = 3;
+   */
+  requestedGibHours: number;
+
+  /**
+   * The memory that they needed at their peak, for as long as they were measured.
+   *
+   * @generated from field: double used_gib_hours = 4;
+   */
+  usedGibHours: number;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.MeasuredUse.
+ * Use `create(MeasuredUseSchema)` to create a new message.
+ */
+export const MeasuredUseSchema: GenMessage<MeasuredUse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_health, 5);
 
 /**
  * ListTaskActionsRequest asks for a page of the actions of a task.
@@ -354,7 +405,7 @@ export type ListTaskActionsRequest = Message<"flytebinary.insight.v1.ListTaskAct
  * Use `create(ListTaskActionsRequestSchema)` to create a new message.
  */
 export const ListTaskActionsRequestSchema: GenMessage<ListTaskActionsRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_health, 5);
+  messageDesc(file_flytebinary_insight_v1_health, 6);
 
 /**
  * ListTaskActionsResponse is a page of actions.
@@ -382,7 +433,7 @@ export type ListTaskActionsResponse = Message<"flytebinary.insight.v1.ListTaskAc
  * Use `create(ListTaskActionsResponseSchema)` to create a new message.
  */
 export const ListTaskActionsResponseSchema: GenMessage<ListTaskActionsResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_health, 6);
+  messageDesc(file_flytebinary_insight_v1_health, 7);
 
 /**
  * TaskAction is an ended action of a task.
@@ -452,7 +503,7 @@ export type TaskAction = Message<"flytebinary.insight.v1.TaskAction"> & {
  * Use `create(TaskActionSchema)` to create a new message.
  */
 export const TaskActionSchema: GenMessage<TaskAction> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_health, 7);
+  messageDesc(file_flytebinary_insight_v1_health, 8);
 
 /**
  * GetPipelineGridRequest names a root task.
@@ -487,7 +538,7 @@ export type GetPipelineGridRequest = Message<"flytebinary.insight.v1.GetPipeline
  * Use `create(GetPipelineGridRequestSchema)` to create a new message.
  */
 export const GetPipelineGridRequestSchema: GenMessage<GetPipelineGridRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_health, 8);
+  messageDesc(file_flytebinary_insight_v1_health, 9);
 
 /**
  * GetPipelineGridResponse has the runs as columns and the tasks as rows.
@@ -522,7 +573,7 @@ export type GetPipelineGridResponse = Message<"flytebinary.insight.v1.GetPipelin
  * Use `create(GetPipelineGridResponseSchema)` to create a new message.
  */
 export const GetPipelineGridResponseSchema: GenMessage<GetPipelineGridResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_health, 9);
+  messageDesc(file_flytebinary_insight_v1_health, 10);
 
 /**
  * GridRun is a run.
@@ -571,7 +622,7 @@ export type GridRun = Message<"flytebinary.insight.v1.GridRun"> & {
  * Use `create(GridRunSchema)` to create a new message.
  */
 export const GridRunSchema: GenMessage<GridRun> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_health, 10);
+  messageDesc(file_flytebinary_insight_v1_health, 11);
 
 /**
  * GridTask is a task with how its actions did in each run.
@@ -599,7 +650,7 @@ export type GridTask = Message<"flytebinary.insight.v1.GridTask"> & {
  * Use `create(GridTaskSchema)` to create a new message.
  */
 export const GridTaskSchema: GenMessage<GridTask> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_health, 11);
+  messageDesc(file_flytebinary_insight_v1_health, 12);
 
 /**
  * GridCell is how the actions of a task did in a run.
@@ -669,7 +720,7 @@ export type GridCell = Message<"flytebinary.insight.v1.GridCell"> & {
  * Use `create(GridCellSchema)` to create a new message.
  */
 export const GridCellSchema: GenMessage<GridCell> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_health, 12);
+  messageDesc(file_flytebinary_insight_v1_health, 13);
 
 /**
  * TaskHealthOrder is what tasks are sorted by.
