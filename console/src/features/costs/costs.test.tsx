@@ -9,12 +9,19 @@ import { CostService } from "@gen/flytebinary/insight/v1/cost_pb.js";
 import { Toasts } from "@/design/toast";
 import { CostsPage } from "./page";
 
+interface LinkProps {
+  readonly to: string;
+  readonly params?: Record<string, string>;
+  readonly search?: Record<string, string>;
+  readonly children: ReactNode;
+}
+
 const at = vi.hoisted((): { search: Record<string, string> } => ({ search: {} }));
 vi.mock("@tanstack/react-router", () => ({
   useParams: () => ({ project: "p", domain: "d" }),
   useSearch: () => at.search,
   useNavigate: () => vi.fn(),
-  Link: ({ to, params, search, children }: { readonly to: string; readonly params?: Record<string, string>; readonly search?: Record<string, string>; readonly children: ReactNode }) => (
+  Link: ({ to, params, search, children }: LinkProps) => (
     <a href={to.replaceAll(/\$(\w+)/g, (_, key: string) => params?.[key] ?? "") + (search ? `?${new URLSearchParams(search).toString()}` : "")}>{children}</a>
   ),
 }));
