@@ -27,14 +27,7 @@ import (
 func TestTheHeapDoesNotKeepTheHistory(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "512MiB") // of the user's shell
 	t.Setenv("GOGC", "5")
-	cluster, err := kube.New(kube.Config{
-		Dir: filepath.Join(t.TempDir(), "kube"), Program: demotest.Program(t), Profiling: true,
-	}, zerolog.New(zerolog.NewTestWriter(t)))
-	require.NoError(t, err)
-	require.NoError(t, cluster.Start(t.Context()))
-	t.Cleanup(func() { require.NoError(t, cluster.Stop(context.Background())) })
-	client, err := kubernetes.NewForConfig(cluster.RESTConfig())
-	require.NoError(t, err)
+	_, client := profiled(t)
 
 	figures := get(t, client, "/metrics")
 	require.NotContains(t, figures, "watch_cache_capacity{", "no ring of past events")
@@ -42,9 +35,8 @@ func TestTheHeapDoesNotKeepTheHistory(t *testing.T) {
 	require.Greater(t, figure(t, figures, `(?m)^go_gc_gomemlimit_bytes (\S+)`), 1e18, "the heap has no limit: collections cannot follow each other without a pause")
 
 	const versions, size = 1000, 100 << 10
-	object := configMap("rewritten", nil)
 	maps := client.CoreV1().ConfigMaps("default")
-	object, err = maps.Create(t.Context(), object, metav1.CreateOptions{})
+	object, err := maps.Create(t.Context(), configMap("rewritten", nil), metav1.CreateOptions{})
 	require.NoError(t, err)
 	before := heap(t, client)
 	for range versions {
@@ -57,6 +49,20 @@ func TestTheHeapDoesNotKeepTheHistory(t *testing.T) {
 	grown := heap(t, client) - before
 	t.Logf("the heap has grown by %.1f MiB with %d MiB written", grown/(1<<20), versions*size>>20)
 	require.Less(t, grown, float64(versions*size/2))
+}
+
+// profiled starts an API server that shows its heap.
+func profiled(t *testing.T) (*kube.Cluster, *kubernetes.Clientset) {
+	t.Helper()
+	cluster, err := kube.New(kube.Config{
+		Dir: filepath.Join(t.TempDir(), "kube"), Program: demotest.Program(t), Profiling: true,
+	}, zerolog.New(zerolog.NewTestWriter(t)))
+	require.NoError(t, err)
+	require.NoError(t, cluster.Start(t.Context()))
+	t.Cleanup(func() { require.NoError(t, cluster.Stop(context.Background())) })
+	client, err := kubernetes.NewForConfig(cluster.RESTConfig())
+	require.NoError(t, err)
+	return cluster, client
 }
 
 // heap is how much of the heap is live.
@@ -89,14 +95,7 @@ func TestTheHeapAfterThousandsOfTasks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it writes 35,000 times")
 	}
-	cluster, err := kube.New(kube.Config{
-		Dir: filepath.Join(t.TempDir(), "kube"), Program: demotest.Program(t), Profiling: true,
-	}, zerolog.New(zerolog.NewTestWriter(t)))
-	require.NoError(t, err)
-	require.NoError(t, cluster.Start(t.Context()))
-	t.Cleanup(func() { require.NoError(t, cluster.Stop(context.Background())) })
-	client, err := kubernetes.NewForConfig(cluster.RESTConfig())
-	require.NoError(t, err)
+	cluster, client := profiled(t)
 	require.NoError(t, v1.EnsureCRD(t.Context(), cluster.RESTConfig()))
 	written, err := churn.New(t.Context(), cluster.RESTConfig())
 	require.NoError(t, err)

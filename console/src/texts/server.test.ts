@@ -30,7 +30,7 @@ describe("what the server says, in German", () => {
     expect(page.sayParts(parts("{n} actions are ahead of it in queue {1}", ["gpu"], 3n)).text).toBe("3 Aktionen sind in Queue gpu vor ihr");
   });
 
-  it("stays English and is marked where nobody can translate it", () => {
+  it("stays English, marked as English, where it has no translation", () => {
     expect(page.sayParts(parts("{1}", ["0/3 nodes are available"]))).toEqual({ text: "0/3 nodes are available", lang: "en" });
     expect(page.sayParts(parts("it is {1} o'clock", ["8"]))).toEqual({ text: "it is 8 o'clock", lang: "en" });
     expect(page.sayMessage("Back-off pulling image")).toEqual({ text: "Back-off pulling image", lang: "en" });
