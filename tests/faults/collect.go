@@ -165,10 +165,7 @@ func (c *collector) rows(ctx context.Context, conn *pgx.Conn, run *check.Run) er
 		row.Astray = len(c.stack.Sides) > 0 && kinds[row.Name] == script.Task && row.Phase == check.Succeeded && row.CacheStatus != check.Hit &&
 			!strings.HasSuffix(strings.TrimRight(output, "/"), fmt.Sprintf("/%s/%d", row.Name, row.Attempt))
 		row.ErrorKind, row.ErrorMessage = describe(failure)
-		row.LivePods = 0
-		if alive := c.look.LastAlive(run.Name, row.Name); c.late(run, alive) {
-			row.LivePods = 1
-		}
+		row.Outlived = c.outlived(run, c.look.LastAlive(run.Name, row.Name))
 		run.Rows = append(run.Rows, row)
 		row.EndedAt = nil
 		return nil
@@ -176,13 +173,10 @@ func (c *collector) rows(ctx context.Context, conn *pgx.Conn, run *check.Run) er
 	return err
 }
 
-// abortGrace is how long the pods of an aborted subtree may live, counted from the abort and from the end of the faults.
-const abortGrace = 15 * time.Second
-
-// late reports whether a pod was alive longer than any abort of its run allows.
-func (c *collector) late(run *check.Run, alive time.Time) bool {
+// outlived is for how long a pod was alive after the last abort of its run and the end of the faults; 0 without an abort.
+func (c *collector) outlived(run *check.Run, alive time.Time) time.Duration {
 	if len(run.Aborts) == 0 {
-		return false
+		return 0
 	}
 	last := c.healed
 	for _, abort := range run.Aborts {
@@ -190,7 +184,7 @@ func (c *collector) late(run *check.Run, alive time.Time) bool {
 			last = abort.At
 		}
 	}
-	return alive.After(last.Add(abortGrace))
+	return max(0, alive.Sub(last))
 }
 
 func exists(output string) bool {

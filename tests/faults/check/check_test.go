@@ -152,7 +152,7 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 		}},
 
 		{"I5", "but was not aborted", func(_ *check.Evidence, r *check.Run) { r.Aborts = nil; late(&r.Rows[0]) }},
-		{"I5", "2 live pods", func(_ *check.Evidence, r *check.Run) { r.Rows[2].LivePods = 2 }},
+		{"I5", "had a live pod 1m30s after", func(_ *check.Evidence, r *check.Run) { r.Rows[2].Outlived = 90 * time.Second }},
 		{"I5", "was aborted and is in phase 4", func(_ *check.Evidence, r *check.Run) { r.Rows[2].Phase = check.Running }},
 
 		{"I6", "without having seen the end of n1", func(_ *check.Evidence, r *check.Run) { r.Notes = append(r.Notes[:3], r.Notes[4:]...) }},

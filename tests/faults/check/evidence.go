@@ -140,14 +140,14 @@ type Row struct {
 	Attempt        int32
 	Version        int32
 	EndedAt        *time.Time
-	OutputExists   bool   // the outputs of a success exist
-	Foreign        bool   // its outputs are of another tenant
-	Astray         bool   // its outputs are those of another attempt
-	LivePods       int    // when the storm is over
-	PausedChildren int    // root: the count that the row keeps
-	Hold           int16  // why it is not up for admission yet
-	CacheStatus    int16  // core.CatalogCacheStatus
-	ErrorKind      string // USER, SYSTEM or nothing
+	OutputExists   bool          // the outputs of a success exist
+	Foreign        bool          // its outputs are of another tenant
+	Astray         bool          // its outputs are those of another attempt
+	Outlived       time.Duration // how long a pod was alive after the last abort of the run and the end of the faults
+	PausedChildren int           // root: the count that the row keeps
+	Hold           int16         // why it is not up for admission yet
+	CacheStatus    int16         // core.CatalogCacheStatus
+	ErrorKind      string        // USER, SYSTEM or nothing
 	ErrorMessage   string
 }
 
