@@ -108,8 +108,8 @@ func TestBeforeAClusterHasConnected(t *testing.T) {
 	for _, r := range plain {
 		require.Equal(t, "default", choose(r))
 	}
-	require.Equal(t, "east", choose(&placement.Request{Pin: "east", Pool: "gpu"}), "its queue has decided")
-	for _, r := range []*placement.Request{{Pool: "gpu"}, eu, {Project: "near"}} {
+	require.Equal(t, "east", choose(&placement.Request{Pin: "east", Pool: "default"}), "its queue has decided")
+	for _, r := range []*placement.Request{{Pool: "gpu"}, {Pin: "east", Pool: "gpu"}, eu, {Project: "near"}} {
 		require.Equal(t, placement.Choice{Words: "the clusters could not be read yet"}, book.Explain(r))
 	}
 

@@ -147,8 +147,21 @@ func TestChoose(t *testing.T) {
 			config: rules, request: placement.Request{Project: "ml", Pool: "gpu"}, clusters: []placement.Cluster{gpuPool, west},
 			want: placement.Choice{Cluster: "east", Words: "pool gpu"},
 		},
-		"the queue's cluster comes before the pool": {
+		"the pool of the run comes before the queue's cluster": {
 			request: placement.Request{Queue: "night", Pin: "west", Pool: "gpu"}, clusters: []placement.Cluster{gpuPool, west},
+			want: placement.Choice{Cluster: "east", Words: "pool gpu"},
+		},
+		"the queue's cluster within the pool": {
+			request: placement.Request{Queue: "night", Pin: "west", Pool: "gpu"},
+			clusters: []placement.Cluster{gpuPool, with(west, func(c *placement.Cluster) { c.Pools = []string{"gpu"} })},
+			want:     placement.Choice{Cluster: "west", Words: "queue night names it"},
+		},
+		"the queue's cluster and the pool that clients send when they chose none": {
+			request: placement.Request{Queue: "night", Pin: "west", Pool: "default"}, clusters: []placement.Cluster{gpuPool, west},
+			want: placement.Choice{Cluster: "west", Words: "queue night names it"},
+		},
+		"the queue's cluster and a pool, without any pools": {
+			request: placement.Request{Queue: "night", Pin: "west", Pool: "gpu"}, clusters: []placement.Cluster{east, west},
 			want: placement.Choice{Cluster: "west", Words: "queue night names it"},
 		},
 		"the queue's cluster is not registered": {

@@ -29,13 +29,15 @@ type wish struct {
 	from          string
 }
 
-// wish is the queue's cluster, else the run's pool, else that of the first rule that matches. As long as no cluster is in a pool, the
-// pools of runs are only labels, so that programs written for another installation run.
+// wish is the run's pool, else the queue's cluster, else that of the first rule that matches. The queue also chooses within the pool, if
+// its cluster is in it. As long as no cluster is in a pool, the pools of runs are only labels, so that programs written for another
+// installation run.
 func (p *Policy) wish(r *Request, seats []Seat) wish {
+	pooled := r.Pool != "" && slices.ContainsFunc(seats, func(s Seat) bool { return len(s.Pools) > 0 })
 	switch {
-	case r.Pin != "":
+	case r.Pin != "" && (!pooled || inPool(r.Pin, r.Pool, seats)):
 		return wish{cluster: r.Pin, from: "queue " + r.Queue + " names it"}
-	case r.Pool != "" && slices.ContainsFunc(seats, func(s Seat) bool { return len(s.Pools) > 0 }):
+	case pooled:
 		return wish{pool: r.Pool, from: "pool " + r.Pool}
 	}
 	for i := range p.config.Rules {
@@ -58,13 +60,13 @@ func (p *Policy) wish(r *Request, seats []Seat) wish {
 // AsksFor reports whether a request asks for certain clusters, by a pool or a rule. Without seats, it is not known whether any cluster is
 // in a pool.
 func (p *Policy) AsksFor(r *Request, seats []Seat) bool {
-	if r.Pin != "" {
-		return false // its cluster is decided
-	}
 	if len(seats) == 0 && r.Pool != "" && r.Pool != anyPool {
 		return true
 	}
 	wish := p.wish(r, seats)
+	if r.Pin != "" && wish.cluster == r.Pin {
+		return false // its cluster is decided
+	}
 	return wish.cluster != "" || len(wish.where) > 0 || wish.pool != "" && wish.pool != anyPool
 }
 
@@ -88,9 +90,20 @@ func (w wish) words() string {
 	return ""
 }
 
+// everyCluster reports whether a pool is all clusters: none is in a pool of the name that clients send when they chose none.
+func everyCluster(pool string, seats []Seat) bool {
+	return pool == "" || pool == anyPool && !slices.ContainsFunc(seats, func(s Seat) bool { return slices.Contains(s.Pools, anyPool) })
+}
+
+// inPool reports whether a cluster is in a pool.
+func inPool(cluster, pool string, seats []Seat) bool {
+	return everyCluster(pool, seats) ||
+		slices.ContainsFunc(seats, func(s Seat) bool { return s.Name == cluster && slices.Contains(s.Pools, pool) })
+}
+
 // matching are the clusters that the wish allows.
 func (w wish) matching(seats []Seat) []*Seat {
-	everyPool := w.pool == "" || w.pool == anyPool && !slices.ContainsFunc(seats, func(s Seat) bool { return slices.Contains(s.Pools, anyPool) })
+	everyPool := everyCluster(w.pool, seats)
 	var found []*Seat
 	for i := range seats {
 		s := &seats[i]

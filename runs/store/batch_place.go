@@ -34,13 +34,16 @@ func (b *batch) openPlaces(book *placement.Book) {
 }
 
 // recordedIn is the cluster of a new row. That of an action that runs on a cluster is decided when the action is admitted, unless its
-// queue names one.
+// queue names one and its run no pool.
 func (b *batch) recordedIn(r *row) string {
 	q := b.queues.Of(r.Queue)
-	if r.ActionType == schema.ActionTask && r.Runner.OnCluster() {
-		return q.Cluster
+	switch {
+	case r.ActionType != schema.ActionTask || !r.Runner.OnCluster():
+		return q.RunsIn()
+	case r.Asks != nil && r.Asks.Pool != "":
+		return ""
 	}
-	return q.RunsIn()
+	return q.Cluster
 }
 
 // place chooses the cluster of an action that is about to be admitted, or reports that it has to wait for one. Then it leaves the
