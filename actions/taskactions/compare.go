@@ -18,7 +18,7 @@ func (s *session) compare(ctx context.Context) {
 			s.extra.Store(uid, !s.compared.Load())
 			s.removals.Add(uid)
 			if s.fence.isUp() {
-				s.given = append(s.given, uid)
+				s.fence.give(uid)
 			}
 		}
 	}
@@ -33,7 +33,4 @@ func (s *session) compare(ctx context.Context) {
 		s.creations.Add(uid)
 	}
 	s.compared.Store(true)
-	if s.fence.isUp() {
-		s.clear(ctx)
-	}
 }

@@ -15,24 +15,36 @@ const (
 	// fencePatience is how long new objects wait for pods of actions that this cluster no longer runs. A pod on a machine that is gone
 	// never ends.
 	fencePatience = 2 * time.Minute
+	// fenceAlert is how long after a stream has failed and is back a release may still be of an attempt that was taken back. The link,
+	// by which the control plane knows that the cluster is back, may connect up to ten seconds later than the stream.
+	fenceAlert = 30 * time.Second
 	// fencePoll is how often these pods are looked for.
 	fencePoll = 200 * time.Millisecond
 )
 
 // fence keeps new objects from being created while pods may run that the control plane has given up: attempts that it took back while
 // this process, or the one before it, could not hear it. It is up from the start of a session, and from the first stream after a failed
-// one, until the first comparison has found no such pods or they have ended.
+// one, until the first comparison has found no such pods or they have ended. It goes up again for attempts that are taken back a little
+// later: the control plane hears the assignment stream and the link of a cluster apart, and may be about to give up what runs there when
+// the stream is back.
 type fence struct {
-	mu   sync.Mutex
-	down chan struct{} // GUARDED_BY(mu): closed while new objects may be created
+	mu    sync.Mutex
+	down  chan struct{} // GUARDED_BY(mu): closed while new objects may be created
+	given []int64       // GUARDED_BY(mu): actions that this cluster no longer runs, whose pods may run
+	more  chan struct{} // has an element when actions were given since the fence was last cleared
 }
 
-func newFence() *fence { return &fence{down: make(chan struct{})} }
+func newFence() *fence { return &fence{down: make(chan struct{}), more: make(chan struct{}, 1)} }
 
 // raise keeps new objects from being created.
 func (f *fence) raise() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.up()
+}
+
+// up is raise for callers that hold mu.
+func (f *fence) up() {
 	select {
 	case <-f.down:
 		f.down = make(chan struct{})
@@ -40,15 +52,32 @@ func (f *fence) raise() {
 	}
 }
 
-// lower lets new objects be created.
-func (f *fence) lower() {
+// give keeps new objects from being created until an action has no pods.
+func (f *fence) give(uid int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.up()
+	f.given = append(f.given, uid)
+	select {
+	case f.more <- struct{}{}:
+	default:
+	}
+}
+
+// lower lets new objects be created, unless mayRun holds for an action that was given. It returns how many these are.
+func (f *fence) lower(mayRun func(uid int64) bool) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.given = slices.DeleteFunc(f.given, func(uid int64) bool { return !mayRun(uid) })
+	if len(f.given) > 0 {
+		return len(f.given)
+	}
 	select {
 	case <-f.down:
 	default:
 		close(f.down)
 	}
+	return 0
 }
 
 func (f *fence) isUp() bool {
@@ -74,24 +103,41 @@ func (f *fence) await(ctx context.Context) {
 	}
 }
 
+// guard compares as soon as the snapshot of a stream is complete, and lowers the fence whenever it may be, until ctx ends.
+func (s *session) guard(ctx context.Context, snapshot <-chan struct{}) {
+	select {
+	case <-snapshot:
+		s.compare(ctx)
+	case <-ctx.Done():
+		return
+	}
+	for {
+		s.clear(ctx)
+		select {
+		case <-s.fence.more:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // clear waits until the pods of actions that this cluster no longer runs have ended, and lowers the fence.
 func (s *session) clear(ctx context.Context) {
 	deadline := s.clock.Now().Add(fencePatience)
-	for len(s.given) > 0 {
-		if !s.mayRun(s.given[0]) {
-			s.given = s.given[1:]
-			continue
+	for {
+		left := s.fence.lower(s.mayRun)
+		if left == 0 {
+			return
 		}
 		if s.clock.Now().After(deadline) {
-			s.logger.Warn().Int("actions", len(s.given)).Msg("actions that this cluster no longer runs still have pods; new ones begin nevertheless")
-			break
+			s.logger.Warn().Int("actions", left).Msg("actions that this cluster no longer runs still have pods; new ones begin nevertheless")
+			s.fence.lower(func(int64) bool { return false })
+			return
 		}
 		if clock.Sleep(ctx, s.clock, fencePoll) != nil {
 			return // the next stream compares again
 		}
 	}
-	s.given = nil
-	s.fence.lower()
 }
 
 // mayRun reports whether an action has pods, or an object for which the executor may still make one. It makes none for an object that it

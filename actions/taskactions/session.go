@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rs/zerolog"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,8 +34,8 @@ type session struct {
 	deleted sync.Map // UIDs of objects that were deleted and are still in the cache
 
 	fence  *fence
-	failed atomic.Bool // the last stream failed
-	given  []int64     // actions that this cluster no longer runs, whose pods may run; those of the comparison, one at a time
+	failed atomic.Bool // the last stream failed, or there was none
+	alert  time.Time   // until when a release may be of an attempt that was taken back; that of the stream, one at a time
 
 	fetching sync.Mutex // held while assignments are fetched
 
@@ -47,7 +48,7 @@ type session struct {
 type queue = workqueue.TypedRateLimitingInterface[int64]
 
 func newSession(o *Owner, shard int) *session {
-	return &session{
+	s := &session{
 		Owner:     o,
 		shard:     shard,
 		desired:   newDesired(o.config.MaxPending),
@@ -56,6 +57,8 @@ func newSession(o *Owner, shard int) *session {
 		creations: newQueue(o.config),
 		removals:  newQueue(o.config),
 	}
+	s.failed.Store(true)
+	return s
 }
 
 func newQueue(config Config) queue {

@@ -35,11 +35,14 @@ func (s *session) subscribe(ctx context.Context) {
 
 // follow handles one stream.
 func (s *session) follow(ctx context.Context, assignments *stream.Stream[enginev1.WatchAssignmentsResponse]) error {
-	var comparing sync.WaitGroup
-	defer comparing.Wait()
+	var guarding sync.WaitGroup
+	defer guarding.Wait()
 	if s.failed.Swap(false) {
 		s.fence.raise()
+		s.alert = s.clock.Now().Add(fenceAlert)
 	}
+	snapshot := make(chan struct{})
+	guarding.Go(func() { s.guard(ctx, snapshot) })
 	next, gathering := map[int64]uint32{}, true
 	for message := range assignments.All() {
 		if message.GetSentinel() == nil {
@@ -48,7 +51,7 @@ func (s *session) follow(ctx context.Context, assignments *stream.Stream[enginev
 			gathering = false
 			assignments.Complete()
 			s.desired.replace(next)
-			comparing.Go(func() { s.compare(ctx) })
+			close(snapshot)
 		}
 	}
 	return nil
@@ -79,6 +82,9 @@ func (s *session) handle(message *enginev1.WatchAssignmentsResponse, next map[in
 			delete(next, uid)
 		}
 		s.desired.release(uid)
+		if s.clock.Now().Before(s.alert) && s.mayRun(uid) {
+			s.fence.give(uid)
+		}
 		s.removals.Add(uid)
 	}
 }
