@@ -216,6 +216,7 @@ func (c *collector) apps(ctx context.Context, e *check.Evidence) (err error) {
 	for _, one := range c.driver.apps {
 		one.mu.Lock()
 		one.known.Healed = c.healed
+		one.known.Hung = slices.ContainsFunc(c.driver.plan.faults, func(f fault) bool { return f.kind == kindHang })
 		known := one.known
 		known.Answers = slices.Clone(known.Answers)
 		one.mu.Unlock()

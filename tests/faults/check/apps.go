@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 	"github.com/flyte-binary/flyte-binary/tests/faults/script"
 )
 
@@ -22,6 +23,8 @@ type App struct {
 	// Healed is when all faults were over; then its clusters, and those that it has pods in, were read until they agreed.
 	Healed           time.Time
 	Assigned, Having []string
+	// Hung says that streams hung. A gateway notices that from a silence of a minute, and uses the routes that it has until then.
+	Hung bool
 	// Last is the last answer before its end.
 	Last Answer
 }
@@ -43,8 +46,12 @@ type Answer struct {
 	Text string
 }
 
-// recovered is how long after the end of the faults requests may break that were on their way to a replica that ended.
-const recovered = 15 * time.Second
+// recovered is how long after the end of the faults requests may break that were on their way to a replica that ended, or were held for
+// one that starts. Where every core has ten programs to run, a replica needs half a minute to start.
+const recovered = time.Minute
+
+// routed is how long a gateway may not know a new app.
+const routed = 15 * time.Second
 
 // appsAnswer: the gateway reaches a live replica of the app that was asked for, or says that it reaches none.
 func appsAnswer(e *Evidence, f *findings) {
@@ -81,7 +88,10 @@ func (a *App) judge(answer Answer, f *findings) {
 // Without a sign-in, an app that does not exist is answered with 401.
 func (a *App) mayBeUnknown(answer Answer) bool {
 	created := a.Deployed[0].Done
-	return created.IsZero() || answer.Begun.Before(created.Add(recovered)) || !a.Removed.IsZero() && answer.At.After(a.Removed)
+	if a.Hung && answer.Begun.Before(a.Healed.Add(stream.MaxSilence+routed)) {
+		return true
+	}
+	return created.IsZero() || answer.Begun.Before(created.Add(routed)) || !a.Removed.IsZero() && answer.At.After(a.Removed)
 }
 
 // appsHaveOneOwner: when all clusters are back, an app runs where the control plane says, and nowhere else, and answers with its newest

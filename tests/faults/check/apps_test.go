@@ -69,3 +69,14 @@ func TestAnAppThatWasRemovedMayBeUnknown(t *testing.T) {
 	a.Answers = append(a.Answers, check.Answer{Begun: created.Add(50 * time.Second), At: created.Add(50 * time.Second), Status: http.StatusUnauthorized})
 	require.Empty(t, check.Check(&check.Evidence{Apps: []check.App{a}}))
 }
+
+// A gateway whose stream of routes hangs notices that after a minute of silence.
+func TestAnAppMayBeUnknownWhileStreamsHang(t *testing.T) {
+	for late, problems := range map[time.Duration]int{time.Minute: 0, 2 * time.Minute: 1} {
+		a := goodApp()
+		a.Hung = true
+		at := a.Healed.Add(late)
+		a.Answers = append(a.Answers, check.Answer{Begun: at, At: at, Status: http.StatusUnauthorized})
+		require.Len(t, check.Check(&check.Evidence{Apps: []check.App{a}}), problems)
+	}
+}
