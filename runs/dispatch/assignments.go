@@ -69,13 +69,13 @@ func NewAssignments(config Config, deps Deps) *Assignments {
 	if deps.Waits == nil {
 		deps.Waits = noop.Float64Histogram{}
 	}
-	return &Assignments{config: config, deps: deps, specs: recent.New[string](32<<20, func(spec []byte) int { return len(spec) }), rounds: newRounds(deps.Reader)}
+	return &Assignments{config: config, deps: deps, specs: recent.New[string](32<<20, func(spec []byte) int { return len(spec) }), rounds: newRounds(deps.Reader, deps.Tracer != nil)} // spans hang below those of parents
 }
 
 // Get reads whole assignments. Actions that are not live are left out unless ended is true, and those of other clusters unless cluster
 // is empty.
 func (a *Assignments) Get(ctx context.Context, cluster string, ids []int64, ended bool) ([]*enginev1.Assignment, error) {
-	actions, err := a.deps.Reader.LiveByID(ctx, ids, a.deps.Tracer != nil, ended) // spans hang below those of parents
+	actions, err := a.read(ctx, ids, ended)
 	if err != nil {
 		return nil, err
 	}
@@ -99,6 +99,14 @@ func (a *Assignments) Get(ctx context.Context, cluster string, ids []int64, ende
 		}
 	}
 	return assignments, nil
+}
+
+// read reads actions. Those that must be live are read together with what others ask for.
+func (a *Assignments) read(ctx context.Context, ids []int64, ended bool) ([]worklists.LiveAction, error) {
+	if ended {
+		return a.deps.Reader.LiveByID(ctx, ids, a.deps.Tracer != nil, ended)
+	}
+	return a.rounds.liveByID(ctx, ids)
 }
 
 // handedOut measures how an action came to an executor.

@@ -47,19 +47,19 @@ func refs(n int) []schema.Ref {
 	return found
 }
 
-func (r *rounds) waiting() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.gathering[schema.RunnerExecutor] == nil {
+func (s *shared[Q, A]) waiting() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gathering == nil {
 		return 0
 	}
-	return len(r.gathering[schema.RunnerExecutor].runs)
+	return len(s.gathering.asked)
 }
 
 func TestStreamsOfAllShardsShareTwoReads(t *testing.T) {
 	const limit, tick = 10 * time.Second, time.Millisecond
 	reader := &reads{proceed: make(chan error), live: refs(200)}
-	shared := newRounds(reader)
+	streams := newRounds(reader, false)
 	of := worklists.Selection{Runner: schema.RunnerExecutor, Cluster: "c"}
 	got := make([][]schema.Ref, ident.Shards)
 	var all sync.WaitGroup
@@ -68,7 +68,7 @@ func TestStreamsOfAllShardsShareTwoReads(t *testing.T) {
 			of := of
 			of.Shard = shard
 			var err error
-			got[shard], err = shared.liveOfRuns(t.Context(), of, map[int64]struct{}{int64(shard + 1): {}})
+			got[shard], err = streams.liveOfRuns(t.Context(), of, map[int64]struct{}{int64(shard + 1): {}})
 			require.NoError(t, err)
 		})
 	}
@@ -77,7 +77,7 @@ func TestStreamsOfAllShardsShareTwoReads(t *testing.T) {
 	for shard := 1; shard < ident.Shards; shard++ {
 		begin(shard)
 	}
-	require.Eventually(t, func() bool { return shared.waiting() == ident.Shards-1 }, limit, tick,
+	require.Eventually(t, func() bool { return streams.runs[schema.RunnerExecutor].waiting() == ident.Shards-1 }, limit, tick,
 		"what is asked for during a read is for the next one")
 	reader.proceed <- nil
 	reader.proceed <- nil
@@ -103,12 +103,12 @@ func TestStreamsOfAllClustersShareTwoReads(t *testing.T) {
 	for i := range reader.live {
 		reader.live[i].Cluster = strconv.Itoa(i % clusters)
 	}
-	shared := newRounds(reader)
+	streams := newRounds(reader, false)
 	var all sync.WaitGroup
 	begin := func(cluster int) {
 		all.Go(func() {
 			of := worklists.Selection{Runner: schema.RunnerExecutor, Cluster: strconv.Itoa(cluster), Shard: ident.AllShards}
-			found, err := shared.liveOfRuns(t.Context(), of, map[int64]struct{}{int64(cluster + 1): {}})
+			found, err := streams.liveOfRuns(t.Context(), of, map[int64]struct{}{int64(cluster + 1): {}})
 			require.NoError(t, err)
 			require.Len(t, found, 200/clusters)
 			for _, ref := range found {
@@ -121,7 +121,7 @@ func TestStreamsOfAllClustersShareTwoReads(t *testing.T) {
 	for cluster := 1; cluster < clusters; cluster++ {
 		begin(cluster)
 	}
-	require.Eventually(t, func() bool { return shared.waiting() == clusters-1 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return streams.runs[schema.RunnerExecutor].waiting() == clusters-1 }, time.Minute, time.Millisecond)
 	reader.proceed <- nil
 	reader.proceed <- nil
 	all.Wait()
@@ -133,12 +133,12 @@ func TestStreamsOfAllClustersShareTwoReads(t *testing.T) {
 
 func TestARoundIsReadForAllThatStillWait(t *testing.T) {
 	reader := &reads{proceed: make(chan error), live: refs(3)}
-	shared := newRounds(reader)
+	streams := newRounds(reader, false)
 	of := worklists.Selection{Runner: schema.RunnerExecutor, Shard: ident.AllShards}
 	gone, leave := context.WithCancelCause(t.Context())
 	first := make(chan error, 1)
 	go func() {
-		_, err := shared.liveOfRuns(gone, of, map[int64]struct{}{1: {}})
+		_, err := streams.liveOfRuns(gone, of, map[int64]struct{}{1: {}})
 		first <- err
 	}()
 	require.Eventually(t, func() bool { return reader.count() == 1 }, 10*time.Second, time.Millisecond)
@@ -147,7 +147,7 @@ func TestARoundIsReadForAllThatStillWait(t *testing.T) {
 
 	second := make(chan error, 1)
 	go func() {
-		_, err := shared.liveOfRuns(t.Context(), of, map[int64]struct{}{2: {}})
+		_, err := streams.liveOfRuns(t.Context(), of, map[int64]struct{}{2: {}})
 		second <- err
 	}()
 	reader.proceed <- nil
@@ -155,7 +155,63 @@ func TestARoundIsReadForAllThatStillWait(t *testing.T) {
 	require.EqualError(t, <-second, "no database")
 
 	go func() { reader.proceed <- nil }()
-	found, err := shared.liveOfRuns(t.Context(), of, map[int64]struct{}{3: {}})
+	found, err := streams.liveOfRuns(t.Context(), of, map[int64]struct{}{3: {}})
 	require.NoError(t, err, "a failed round is over")
 	require.Len(t, found, 3)
+}
+
+// liveReads is a reader of actions whose reads wait for the test.
+type liveReads struct {
+	Reader
+	mu      sync.Mutex
+	asked   [][]int64
+	proceed chan error
+}
+
+func (r *liveReads) LiveByID(_ context.Context, ids []int64, parents, ended bool) (actions []worklists.LiveAction, err error) {
+	r.mu.Lock()
+	r.asked = append(r.asked, ids)
+	r.mu.Unlock()
+	for _, id := range ids {
+		if id%10 != 0 { // those have ended
+			actions = append(actions, worklists.LiveAction{Ref: schema.Ref{ID: id}, Attempt: int32(id), Queue: strconv.FormatBool(parents && !ended)})
+		}
+	}
+	return actions, <-r.proceed
+}
+
+// TestStreamsOfAllClustersShareAssignments: a burst of admissions costs few reads, however many clusters get its actions, and each stream gets
+// what it would have read alone.
+func TestStreamsOfAllClustersShareAssignments(t *testing.T) {
+	const clusters = 50
+	reader := &liveReads{proceed: make(chan error)}
+	streams := newRounds(reader, true)
+	count := func() int {
+		reader.mu.Lock()
+		defer reader.mu.Unlock()
+		return len(reader.asked)
+	}
+	var all sync.WaitGroup
+	begin := func(cluster int64) {
+		all.Go(func() {
+			ids := []int64{cluster * 10, cluster*10 + 1, cluster*10 + 2}
+			found, err := streams.liveByID(t.Context(), ids)
+			require.NoError(t, err)
+			require.Len(t, found, 2)
+			for i, action := range found {
+				require.Equal(t, worklists.LiveAction{Ref: schema.Ref{ID: ids[i+1]}, Attempt: int32(ids[i+1]), Queue: "true"}, action)
+			}
+		})
+	}
+	begin(0)
+	require.Eventually(t, func() bool { return count() == 1 }, time.Minute, time.Millisecond)
+	for cluster := range int64(clusters - 1) {
+		begin(cluster + 1)
+	}
+	require.Eventually(t, func() bool { return streams.byID.waiting() == clusters-1 }, time.Minute, time.Millisecond)
+	reader.proceed <- nil
+	reader.proceed <- nil
+	all.Wait()
+	require.Equal(t, 2, count())
+	require.Len(t, reader.asked[1], 3*(clusters-1))
 }

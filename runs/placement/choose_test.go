@@ -152,7 +152,7 @@ func TestChoose(t *testing.T) {
 			want: placement.Choice{Cluster: "east", Words: "pool gpu"},
 		},
 		"the queue's cluster within the pool": {
-			request: placement.Request{Queue: "night", Pin: "west", Pool: "gpu"},
+			request:  placement.Request{Queue: "night", Pin: "west", Pool: "gpu"},
 			clusters: []placement.Cluster{gpuPool, with(west, func(c *placement.Cluster) { c.Pools = []string{"gpu"} })},
 			want:     placement.Choice{Cluster: "west", Words: "queue night names it"},
 		},
