@@ -63,6 +63,8 @@ type Deps struct {
 	OwnNamespace string
 	// Cluster is the id of the cluster; empty means the default one.
 	Cluster string
+	// Doubtful reports whether the control plane may have taken actions back from this cluster; nil means never.
+	Doubtful func() bool
 	// Clock times pauses and the life of streams; nil means the system's.
 	Clock  clock.Clock
 	Logger zerolog.Logger
@@ -110,8 +112,8 @@ func New(config Config, deps Deps) (*Service, error) {
 	}
 	owner, err := taskactions.New(config.TaskActions, taskactions.Deps{
 		Kubernetes: deps.Kubernetes, Engine: deps.Engine, Events: deps.Events, Executor: deps.Executor, Leader: deps.Leader,
-		Installation: deps.Installation, OwnNamespace: deps.OwnNamespace, Cluster: deps.Cluster, Clock: deps.Clock, Logger: deps.Logger,
-		Meter: deps.Meter,
+		Installation: deps.Installation, OwnNamespace: deps.OwnNamespace, Cluster: deps.Cluster, Doubtful: deps.Doubtful,
+		Clock: deps.Clock, Logger: deps.Logger, Meter: deps.Meter,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("actions: %w", err)

@@ -77,7 +77,7 @@ func buildLink(_ context.Context, p *process) (lifecycle.Part, error) {
 			Msg("executor.pod.policy is too long to be reported; the API judges pods for this cluster by its own policy")
 		report = ""
 	}
-	return outgoing.New(outgoing.Deps{
+	link, err := outgoing.New(outgoing.Deps{
 		API: p.peers.clusterLink(), Logs: client(p.peers, "", enginev1connect.NewPodLogServiceClient), Cluster: p.config.Cluster.ID,
 		Hello: func(ctx context.Context, hello *clustersv1.ConnectRequest) error {
 			hello.Policy, hello.PodPolicy, hello.Labels = hex.EncodeToString(digest[:8]), report, p.config.Cluster.LabelMap()
@@ -87,4 +87,9 @@ func buildLink(_ context.Context, p *process) (lifecycle.Part, error) {
 		},
 		Nodes: p.executor.Nodes, Version: p.options.Version, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
 	})
+	if err != nil {
+		return nil, err
+	}
+	p.link = link
+	return link, nil
 }

@@ -202,6 +202,7 @@ func buildActions(_ context.Context, p *process) (lifecycle.Part, error) {
 	if p.config.Target.Controller() {
 		deps.Kubernetes, deps.Executor = p.owned, p.executor
 		deps.Installation, deps.Cluster, deps.OwnNamespace = p.owner(), p.config.Cluster.ID, configuration.OwnNamespace()
+		deps.Doubtful = p.link.Doubtful
 	}
 	if p.leader != nil {
 		deps.Leader = p.leader

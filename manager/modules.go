@@ -43,7 +43,7 @@ func modules() lifecycle.Modules[*process] {
 		{Name: "connectors", Needs: []string{"database", "storage", "runs", "events"}, After: []string{"secret", "gateway"}, Build: buildConnectors},
 
 		// What tasks call, with the API; the owner of the TaskActions, with the controller.
-		{Name: "actions", Needs: []string{"events"}, After: []string{"runs", "executor"}, Build: buildActions},
+		{Name: "actions", Needs: []string{"events"}, After: []string{"runs", "executor", "link"}, Build: buildActions},
 
 		// The port answers only when everything behind it works.
 		{Name: "profiles", Build: buildProfiles},

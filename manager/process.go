@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/access"
 	"github.com/flyte-binary/flyte-binary/apps/gateway"
 	"github.com/flyte-binary/flyte-binary/clusters"
+	"github.com/flyte-binary/flyte-binary/clusters/outgoing"
 	"github.com/flyte-binary/flyte-binary/events"
 	"github.com/flyte-binary/flyte-binary/executor"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
@@ -65,6 +66,7 @@ type process struct {
 	gateway      *gateway.Service
 	access       *access.Service
 	clusters     *clusters.Service
+	link         *outgoing.Service // link
 	console      http.Handler
 	port         *port.Port
 

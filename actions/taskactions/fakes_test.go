@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -292,6 +293,7 @@ type fixture struct {
 	installation string
 	own          string      // namespace of the server
 	clock        *clock.Fake // nil for the system's
+	doubtful     atomic.Bool // the control plane may have taken actions back
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -309,7 +311,7 @@ func (f *fixture) start() *taskactions.Owner {
 	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}))
 	mux.Handle(enginev1connect.NewEngineServiceHandler(f.engine, mux.Options()...))
 	deps := taskactions.Deps{
-		Kubernetes: f.kube, Events: f.events, Executor: f.executor, Leader: f.leader, Meter: f.meter, Installation: f.installation, OwnNamespace: f.own, Logger: zerolog.New(zerolog.NewTestWriter(f.t)),
+		Kubernetes: f.kube, Events: f.events, Executor: f.executor, Leader: f.leader, Meter: f.meter, Doubtful: f.doubtful.Load, Installation: f.installation, OwnNamespace: f.own, Logger: zerolog.New(zerolog.NewTestWriter(f.t)),
 		Engine: enginev1connect.NewEngineServiceClient(rpc.InProcess(mux), rpc.InProcessURL),
 	}
 	if f.clock != nil {

@@ -15,18 +15,14 @@ const (
 	// fencePatience is how long new objects wait for pods of actions that this cluster no longer runs. A pod on a machine that is gone
 	// never ends.
 	fencePatience = 2 * time.Minute
-	// fenceAlert is how long after a stream has failed and is back a release may still be of an attempt that was taken back. The link,
-	// by which the control plane knows that the cluster is back, may connect up to ten seconds later than the stream.
-	fenceAlert = 30 * time.Second
 	// fencePoll is how often these pods are looked for.
 	fencePoll = 200 * time.Millisecond
 )
 
 // fence keeps new objects from being created while pods may run that the control plane has given up: attempts that it took back while
 // this process, or the one before it, could not hear it. It is up from the start of a session, and from the first stream after a failed
-// one, until the first comparison has found no such pods or they have ended. It goes up again for attempts that are taken back a little
-// later: the control plane hears the assignment stream and the link of a cluster apart, and may be about to give up what runs there when
-// the stream is back.
+// one, until the first comparison has found no such pods or they have ended. It also goes up for attempts that are taken back while the
+// stream works: the control plane hears the link of a cluster apart from it, and gives up what runs there by the link alone.
 type fence struct {
 	mu    sync.Mutex
 	down  chan struct{} // GUARDED_BY(mu): closed while new objects may be created

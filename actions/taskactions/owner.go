@@ -72,6 +72,9 @@ type Deps struct {
 	OwnNamespace string
 	// Cluster is the id of the cluster; empty means the default one.
 	Cluster string
+	// Doubtful reports whether the control plane may have taken actions back from this cluster of which it was not heard lately. Then the
+	// pods of actions that are released end before new objects are created. Nil means never.
+	Doubtful func() bool
 	// Clock times pauses and the comparison; nil means the system's.
 	Clock  clock.Clock
 	Logger zerolog.Logger
@@ -91,7 +94,8 @@ type Owner struct {
 	cluster      *cluster
 	objects      *objects
 	executor     Executor // nil for none
-	leader       Leader   // nil for all shards, always
+	doubtful     func() bool
+	leader       Leader // nil for all shards, always
 	clock        clock.Clock
 	logger       zerolog.Logger
 	metrics      *metrics
@@ -113,13 +117,16 @@ func New(config Config, deps Deps) (*Owner, error) {
 	if deps.Clock == nil {
 		deps.Clock = clock.System{}
 	}
+	if deps.Doubtful == nil {
+		deps.Doubtful = func() bool { return false }
+	}
 	namespace, err := namespaces.Parse(config.Namespace)
 	if err != nil {
 		return nil, fmt.Errorf("task actions: namespace: %w", err)
 	}
 	o := &Owner{
 		config: config, namespace: namespace, installation: deps.Installation, clusterID: deps.Cluster, engine: deps.Engine, events: deps.Events, clock: deps.Clock,
-		executor: deps.Executor, leader: deps.Leader, logger: deps.Logger, sessions: map[int]*session{},
+		executor: deps.Executor, doubtful: deps.Doubtful, leader: deps.Leader, logger: deps.Logger, sessions: map[int]*session{},
 	}
 	if o.cluster, err = newCluster(config, deps); err != nil {
 		return nil, fmt.Errorf("task actions: %w", err)

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/rs/zerolog"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,8 +33,7 @@ type session struct {
 	deleted sync.Map // UIDs of objects that were deleted and are still in the cache
 
 	fence  *fence
-	failed atomic.Bool // the last stream failed, or there was none
-	alert  time.Time   // until when a release may be of an attempt that was taken back; that of the stream, one at a time
+	failed atomic.Bool // the last stream failed
 
 	fetching sync.Mutex // held while assignments are fetched
 
@@ -48,7 +46,7 @@ type session struct {
 type queue = workqueue.TypedRateLimitingInterface[int64]
 
 func newSession(o *Owner, shard int) *session {
-	s := &session{
+	return &session{
 		Owner:     o,
 		shard:     shard,
 		desired:   newDesired(o.config.MaxPending),
@@ -57,8 +55,6 @@ func newSession(o *Owner, shard int) *session {
 		creations: newQueue(o.config),
 		removals:  newQueue(o.config),
 	}
-	s.failed.Store(true)
-	return s
 }
 
 func newQueue(config Config) queue {

@@ -39,7 +39,6 @@ func (s *session) follow(ctx context.Context, assignments *stream.Stream[enginev
 	defer guarding.Wait()
 	if s.failed.Swap(false) {
 		s.fence.raise()
-		s.alert = s.clock.Now().Add(fenceAlert)
 	}
 	snapshot := make(chan struct{})
 	guarding.Go(func() { s.guard(ctx, snapshot) })
@@ -82,7 +81,7 @@ func (s *session) handle(message *enginev1.WatchAssignmentsResponse, next map[in
 			delete(next, uid)
 		}
 		s.desired.release(uid)
-		if s.clock.Now().Before(s.alert) && s.mayRun(uid) {
+		if s.doubtful() && s.mayRun(uid) {
 			s.fence.give(uid)
 		}
 		s.removals.Add(uid)

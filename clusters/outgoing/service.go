@@ -78,6 +78,7 @@ type Service struct {
 	nodes    atomic.Pointer[clustersv1.NodeSummary] // as of the last reading; nil before the first
 	wanted   atomic.Int32                           // what operators want of the cluster, a clustersv1.ClusterState
 	failure  string                                 // that was logged last
+	silence  silence
 
 	mu    sync.Mutex
 	tails map[string]struct{} // GUARDED_BY(mu): the logs that are sent
@@ -139,6 +140,7 @@ type session struct {
 	*Service
 	working context.Context //nolint:containedctx // that of the service: logs continue over the next link
 	hello   *clustersv1.ConnectRequest
+	greeted time.Time // when the hello was sent
 	end     context.CancelFunc
 }
 
@@ -148,7 +150,7 @@ func (l *session) open(ctx context.Context) (*connect.ServerStreamForClient[clus
 		return nil, err
 	}
 	ctx, l.end = context.WithCancel(ctx)
-	l.hello = hello
+	l.hello, l.greeted = hello, l.deps.Clock.Now()
 	return l.deps.API.Connect(ctx, hello)
 }
 
@@ -165,6 +167,7 @@ func (l *session) follow(ctx context.Context, messages *stream.Stream[clustersv1
 		case *clustersv1.ConnectResponse_Welcome:
 			messages.Complete()
 			l.failure = ""
+			l.silence.acknowledged(l.greeted, l.deps.Clock.Now())
 			l.meters.linked(true)
 			l.order(m.Welcome.GetState())
 			beats.Go(func() {
@@ -206,12 +209,14 @@ func (l *session) beat(ctx context.Context, link string) error {
 			request.Nodes = nodes
 		}
 		limited, cancel := context.WithTimeout(ctx, beatLimit)
+		sent := l.deps.Clock.Now()
 		_, err := l.deps.API.Beat(limited, request)
 		cancel()
 		now := l.deps.Clock.Now()
 		switch {
 		case err == nil:
 			said, silent = nodes, now
+			l.silence.acknowledged(sent, now)
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case connect.CodeOf(err) == connect.CodeFailedPrecondition, now.Sub(silent) > maxSilence:
