@@ -51,11 +51,12 @@ func (s *Service) newMeter() (*measure.Meter, error) {
 	})
 }
 
-// running lists the pods of attempts that run now, in the shards of this replica.
+// running lists the pods of attempts that run now, in the shards of this replica. It reads them where the cache has them, since it is called
+// every few seconds, and changes nothing.
 func (s *Service) running(ctx context.Context) (all []measure.Pod) {
 	for _, cache := range s.caches.all() {
 		var pods corev1.PodList
-		if err := cache.List(ctx, &pods); err != nil {
+		if err := cache.List(ctx, &pods, client.UnsafeDisableDeepCopy); err != nil {
 			continue // it is starting or ending
 		}
 		for i := range pods.Items {

@@ -34,7 +34,7 @@ func rollupsFixture(t *testing.T, prices ...cost.Price) *writeFixture {
 
 func rollupsFixtureOn(t *testing.T, pool *pgxpool.Pool, prices ...cost.Price) *writeFixture {
 	return writeFixtureWith(t, pool, func(c *runs.Config) {
-		c.Rollups.Every, c.Cost.Prices = 10*time.Millisecond, prices
+		c.Rollups.Every, c.Rollups.Grace, c.Cost.Prices = 10*time.Millisecond, 0, prices
 	}, func(*runs.Deps) {})
 }
 
@@ -301,6 +301,30 @@ func TestCostsSayWhatWasUsed(t *testing.T) {
 	run, err := c.costs.GetRunCost(t.Context(), &insightv1.GetRunCostRequest{RunId: runID("r1")})
 	require.NoError(t, err)
 	is(run.GetUse(), "run")
+}
+
+// TestTheLastMeasurementsAreWaitedFor: what an executor sends of an attempt within the grace after its end counts. Nothing else waits.
+func TestTheLastMeasurementsAreWaitedFor(t *testing.T) {
+	c := writeFixtureWith(t, pgtest.New(t, store.Migrations()), func(c *runs.Config) {
+		c.Rollups.Every, c.Rollups.Grace = 10*time.Millisecond, time.Hour
+	}, func(*runs.Deps) {})
+	c.begins("r1", "a")
+	c.measured(c.uid("r1"), 1, used(0, 900, 100<<20))
+	c.report(at(30, transition("r1", "a0", 2, succeeded)))
+	c.begins("r2", "a")
+	c.report(at(30, transition("r2", "a0", 2, succeeded)))
+	_, err := c.pool.Exec(t.Context(), `UPDATE actions SET runner = $1 WHERE run_name = 'r2'`, schema.RunnerPool)
+	require.NoError(t, err)
+	waits := `SELECT count(*) FROM uncounted_ends WHERE action_id = $1`
+	require.Eventually(t, func() bool { return c.count(waits, c.uid("r2")) == 0 }, time.Minute, 5*time.Millisecond)
+	require.Equal(t, 1, c.count(waits, c.uid("r1")))
+	c.measured(c.uid("r1"), 1, used(600, 500, 256<<20))
+	_, err = c.pool.Exec(t.Context(), `UPDATE actions SET ended_at = ended_at - interval '1 hour' WHERE run_name = 'r1'`)
+	require.NoError(t, err)
+	c.counted()
+	run, err := c.costs.GetRunCost(t.Context(), &insightv1.GetRunCostRequest{RunId: runID("r1")})
+	require.NoError(t, err)
+	require.InDelta(t, 0.5*10/60, run.GetUse().GetMeasured().GetUsedCoreHours(), 1e-3)
 }
 
 // TestGridAndActionsOfATask: a map task is a fraction, and its actions are listed from inside the runs of another task.

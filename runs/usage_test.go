@@ -85,6 +85,31 @@ func TestWhatAnAttemptUsedIsKept(t *testing.T) {
 	require.NotEmpty(t, c.usage("used", "a0", 3).GetNote())
 }
 
+// TestTheFirstMeasurementCountsFromTheStart: one measurement of an attempt whose start is known is enough for its mean.
+func TestTheFirstMeasurementCountsFromTheStart(t *testing.T) {
+	c := newWriteFixture(t, nil)
+	c.create(namedRun("short"))
+	uid := c.uid("short")
+	record := func(attempt uint32, since time.Duration, points ...*insightv1.UsagePoint) {
+		t.Helper()
+		_, err := c.engine.RecordUsage(t.Context(), &enginev1.RecordUsageRequest{Usages: []*enginev1.AttemptUsage{
+			{Uid: uid, Attempt: attempt, Points: points, Since: timestamppb.New(measuredFrom.Add(since))},
+		}})
+		require.NoError(t, err)
+	}
+	record(1, -8*time.Second, used(0, 500, 50<<20))
+	got := c.usage("short", "a0", 1)
+	require.Len(t, got.GetPoints(), 1)
+	require.Equal(t, 4*time.Second, got.GetCpuTime().AsDuration())
+	require.Equal(t, 8000, c.count(`SELECT measured_ms FROM attempt_usage WHERE attempt = 1`))
+
+	record(1, -time.Hour, used(4, 250, 50<<20)) // of another replica, which knows only when the attempt started
+	require.Equal(t, 5*time.Second, c.usage("short", "a0", 1).GetCpuTime().AsDuration())
+	record(2, time.Second, used(0, 500, 50<<20)) // by a clock that is wrong
+	record(3, -time.Hour, used(0, 500, 50<<20))
+	require.Equal(t, 0, c.count(`SELECT sum(measured_ms) FROM attempt_usage WHERE attempt > 1`))
+}
+
 func TestMeasurementsThatMakeNoSenseAreRefused(t *testing.T) {
 	c := newWriteFixture(t, nil)
 	point := used(0, 1, 1)
@@ -94,6 +119,10 @@ func TestMeasurementsThatMakeNoSenseAreRefused(t *testing.T) {
 		{Uid: 1, Attempt: 1, Points: []*insightv1.UsagePoint{point, {Used: point.GetUsed()}}},
 	}})
 	refused(t, err, connect.CodeInvalidArgument, "usages[0].points[1].at")
+	_, err = c.engine.RecordUsage(t.Context(), &enginev1.RecordUsageRequest{Usages: []*enginev1.AttemptUsage{
+		{Uid: 1, Attempt: 1, Since: &timestamppb.Timestamp{Nanos: -1}},
+	}})
+	refused(t, err, connect.CodeInvalidArgument, "usages[0].since")
 	_, err = c.engine.RecordUsage(t.Context(), &enginev1.RecordUsageRequest{Usages: []*enginev1.AttemptUsage{{Uid: 1}}})
 	refused(t, err, connect.CodeInvalidArgument, "attempt")
 	_, err = c.insight.GetAttemptUsage(t.Context(), &insightv1.GetAttemptUsageRequest{ActionId: actionID("none", "a0")})

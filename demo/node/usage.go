@@ -89,7 +89,9 @@ func (w *worker) stats(table process.Table, busy map[string]devices.Use) (stats 
 		if !known {
 			continue
 		}
-		one := nodestats.Container{Name: c.spec.Name, CPU: cpuStats(now, use, procs[i]), Memory: &nodestats.Memory{Time: now}}
+		one := nodestats.Container{
+			Name: c.spec.Name, Started: procs[i].State().StartedAt.UTC(), CPU: cpuStats(now, use, procs[i]), Memory: &nodestats.Memory{Time: now},
+		}
 		held := uint64(max(0, use.Memory))
 		one.Memory.WorkingSet = &held
 		one.Accelerators = w.accelerators(pod, c.spec.Name, busy)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/rs/zerolog"
 	"go.opentelemetry.io/otel/metric"
-	"google.golang.org/protobuf/types/known/timestamppb"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 
@@ -62,10 +61,12 @@ type Meter struct {
 	deps    Deps
 	sources sources
 	pods    map[string]*followed // by UID; of the loop
+	ages    map[Attempt]age      // of attempts that run; of the loop
 	usages  map[Attempt]*curve   // of the loop
+	whole   time.Time            // of the loop: when all nodes were read
 	failing bool                 // of the loop: nodes could not be read in the last round
 
-	answering, silent atomic.Int64 // nodes of the last round
+	answering, silent atomic.Int64 // nodes of the last round over all
 	samples           metric.Int64Counter
 }
 
@@ -75,10 +76,14 @@ type followed struct {
 	asks    asks
 	known   bool // asks was read
 	last    usage
+	cpu     *uint64   // thousandths of a core, until last
+	since   time.Time // when the time of the first measurement begins, if it was the last one and that is known
+	read    time.Time // when last was read
 }
 
 // curve is what is known of an attempt and not reported yet.
 type curve struct {
+	since    time.Time // when the time of the first point begins, if the first one is not reported and that is known
 	points   []*insightv1.UsagePoint
 	asks     asks
 	reported time.Time
@@ -86,7 +91,7 @@ type curve struct {
 
 // New returns a meter. Run starts it.
 func New(config Config, deps Deps) (*Meter, error) {
-	m := &Meter{config: config, deps: deps, pods: map[string]*followed{}, usages: map[Attempt]*curve{}}
+	m := &Meter{config: config, deps: deps, pods: map[string]*followed{}, ages: map[Attempt]age{}, usages: map[Attempt]*curve{}}
 	m.sources = sources{kubelets: deps.Source, clock: deps.Clock, timeout: nodeTimeout, pause: config.Interval}
 	if deps.Source == nil {
 		m.sources.metrics = &MetricsAPI{Client: deps.Cluster, Namespaces: deps.Namespaces}
@@ -102,30 +107,36 @@ func (m *Meter) Run(ctx context.Context) {
 	if m.config.Interval <= 0 {
 		return
 	}
-	for clock.Sleep(ctx, m.deps.Clock, m.config.Interval) == nil {
+	for pause := m.config.Interval; clock.Sleep(ctx, m.deps.Clock, pause) == nil; {
 		m.round(ctx)
+		pause = max(0, min(m.first(), m.whole.Add(m.config.Interval).Sub(m.deps.Clock.Now())))
 	}
 }
 
-// round measures once all pods that run, and reports what is due.
+// round measures once the pods that are due, and reports what is due.
 func (m *Meter) round(ctx context.Context) {
 	running := m.deps.Running(ctx)
-	byNode := map[string][]Pod{}
 	seen := make(map[string]bool, len(running))
 	for _, pod := range running {
-		byNode[pod.Node] = append(byNode[pod.Node], pod)
 		seen[pod.UID] = true
 	}
 	maps.DeleteFunc(m.pods, func(uid string, _ *followed) bool { return !seen[uid] })
-	failed := map[string]error{}
-	if len(running) > 0 {
-		var all map[string]usage
-		all, failed = m.sources.read(ctx, slices.Sorted(maps.Keys(byNode)))
-		m.complain(failed)
-		m.take(ctx, running, all)
+	due, whole := m.due(running)
+	nodes := map[string]bool{}
+	for _, pod := range due {
+		nodes[pod.Node] = true
 	}
-	m.answering.Store(int64(len(byNode) - len(failed)))
-	m.silent.Store(int64(len(failed)))
+	failed := map[string]error{}
+	if len(due) > 0 {
+		var all map[string]usage
+		all, failed = m.sources.read(ctx, slices.Sorted(maps.Keys(nodes)), whole)
+		m.take(ctx, due, all)
+	}
+	if whole {
+		m.complain(failed)
+		m.answering.Store(int64(len(nodes) - len(failed)))
+		m.silent.Store(int64(len(failed)))
+	}
 	m.report(ctx, running)
 }
 
@@ -143,53 +154,6 @@ func (m *Meter) complain(failed map[string]error) {
 	m.deps.Logger.Warn().Err(failed[node]).Str("node", node).Int("nodes", len(failed)).
 		Msg("cannot read what pods use; their tasks run, and have no measurements meanwhile")
 }
-
-// take adds a point to each attempt whose pods have new measurements.
-func (m *Meter) take(ctx context.Context, running []Pod, all map[string]usage) {
-	sums := map[Attempt]*sum{}
-	for _, pod := range running {
-		now, found := all[pod.UID]
-		if !found {
-			now, found = all[pod.Namespace+"/"+pod.Name]
-		}
-		if !found {
-			continue
-		}
-		one := m.pods[pod.UID]
-		if one == nil {
-			one = &followed{attempt: pod.Attempt}
-			m.pods[pod.UID] = one
-		}
-		if !now.at.After(one.last.at) {
-			continue // the kubelet has not measured since
-		}
-		m.learn(ctx, pod, one)
-		total := sums[pod.Attempt]
-		if total == nil {
-			total = &sum{}
-			sums[pod.Attempt] = total
-		}
-		total.add(now, one)
-		one.last = now
-	}
-	m.samples.Add(ctx, int64(len(sums)))
-	asked := m.asked()
-	for attempt, total := range sums {
-		known := m.usages[attempt]
-		if known == nil {
-			known = &curve{}
-			m.usages[attempt] = known
-		}
-		known.asks = asked[attempt]
-		known.points = append(known.points, &insightv1.UsagePoint{At: timestamppb.New(total.at), Used: total.amounts()})
-		if extra := len(known.points) - maxPending; extra > 0 {
-			known.points = known.points[extra:]
-		}
-	}
-}
-
-// maxPending is how many points of an attempt are kept while they cannot be reported.
-const maxPending = 240
 
 // learn reads what a pod requests, once.
 func (m *Meter) learn(ctx context.Context, pod Pod, one *followed) {
@@ -213,96 +177,4 @@ func (m *Meter) asked() map[Attempt]asks {
 		}
 	}
 	return total
-}
-
-// sum is a point of an attempt, summed over its pods.
-type sum struct {
-	at    time.Time
-	cpu   *uint64 // thousandths of a core
-	usage usage
-}
-
-func (s *sum) add(now usage, one *followed) {
-	s.at = later(s.at, now.at)
-	add(&s.cpu, rate(one.last, now))
-	add(&s.usage.memory, now.memory)
-	add(&s.usage.disk, now.disk)
-	add(&s.usage.gpu, now.gpu)
-	add(&s.usage.gpuMemory, now.gpuMemory)
-}
-
-func (s *sum) amounts() *insightv1.Amounts {
-	return &insightv1.Amounts{
-		CpuMilli: s.cpu, MemoryBytes: s.usage.memory, DiskBytes: s.usage.disk, GpuPercent: s.usage.gpu, GpuMemoryBytes: s.usage.gpuMemory,
-	}
-}
-
-// rate is how many thousandths of a core a pod used between two measurements, exactly where both have a total. A container
-// that started again begins at 0.
-func rate(before, now usage) *uint64 {
-	if before.total != nil && now.total != nil && *now.total >= *before.total {
-		if span := now.at.Sub(before.at); span > 0 {
-			value := uint64(float64(*now.total-*before.total)/float64(span)*1000 + 0.5)
-			return &value
-		}
-	}
-	if now.rate == nil {
-		return nil
-	}
-	value := (*now.rate + 500_000) / 1_000_000
-	return &value
-}
-
-// perCall is how many attempts one call reports.
-const perCall = 500
-
-// reportTimeout bounds one call.
-const reportTimeout = 30 * time.Second
-
-// report sends the points that are due: the first of an attempt, those of attempts that no longer run, and the rest from time to
-// time.
-func (m *Meter) report(ctx context.Context, running []Pod) {
-	live := make(map[Attempt]bool, len(running))
-	for _, pod := range running {
-		live[pod.Attempt] = true
-	}
-	now := m.deps.Clock.Now()
-	var due []Attempt
-	for attempt, known := range m.usages {
-		switch {
-		case len(known.points) == 0 && !live[attempt]:
-			delete(m.usages, attempt)
-		case len(known.points) == 0:
-		case !live[attempt], known.reported.IsZero(), now.Sub(known.reported) >= m.config.Report:
-			due = append(due, attempt)
-		}
-	}
-	for batch := range slices.Chunk(due, perCall) {
-		request := &enginev1.RecordUsageRequest{}
-		for _, attempt := range batch {
-			request.Usages = append(request.Usages, m.usages[attempt].message(attempt))
-		}
-		call, cancel := context.WithTimeout(ctx, reportTimeout)
-		_, err := m.deps.Recorder.RecordUsage(call, request)
-		cancel()
-		if err != nil {
-			if ctx.Err() == nil {
-				m.deps.Logger.Warn().Err(err).Int("attempts", len(batch)).Msg("cannot report what pods use; trying again later")
-			}
-			return
-		}
-		for _, attempt := range batch {
-			known := m.usages[attempt]
-			known.points, known.reported = nil, now
-			if !live[attempt] {
-				delete(m.usages, attempt)
-			}
-		}
-	}
-}
-
-func (c *curve) message(attempt Attempt) *enginev1.AttemptUsage {
-	return &enginev1.AttemptUsage{
-		Uid: attempt.UID, Attempt: attempt.Number, Requests: c.asks.requests(), Limits: c.asks.limits(), Gpus: c.asks.gpus, Points: c.points,
-	}
 }

@@ -125,7 +125,7 @@ func newFixture(t testing.TB) *fixture {
 	t.Cleanup(server.Close)
 	clients, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL, QPS: -1})
 	require.NoError(t, err)
-	f.meter, err = New(Config{Interval: 15 * time.Second, Report: time.Minute, Kubelets: true}, Deps{
+	f.meter, err = New(Config{Interval: 15 * time.Second, First: 2 * time.Second, Report: time.Minute, Kubelets: true}, Deps{
 		Running: func(context.Context) []Pod { return f.running },
 		Get: func(context.Context, string, string) (*corev1.Pod, error) {
 			always := corev1.ContainerRestartPolicyAlways

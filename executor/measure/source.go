@@ -48,6 +48,7 @@ type podMetrics struct {
 	Items []struct {
 		Metadata   struct{ Name, Namespace string }
 		Timestamp  time.Time
+		Window     string
 		Containers []struct{ Usage map[string]resource.Quantity }
 	}
 }
@@ -73,6 +74,9 @@ func (m MetricsAPI) usages(ctx context.Context) (map[string]usage, error) {
 		}
 		for _, item := range list.Items {
 			one := usage{at: item.Timestamp}
+			if window, err := time.ParseDuration(item.Window); err == nil {
+				one.since = item.Timestamp.Add(-window)
+			}
 			for _, container := range item.Containers {
 				if cpu, ok := container.Usage["cpu"]; ok {
 					nanos := uint64(max(0, cpu.ScaledValue(resource.Nano)))
@@ -122,8 +126,9 @@ type silence struct {
 // errNone means that no source may be read.
 var errNone = errors.New("neither the metrics API (list pods of metrics.k8s.io) nor the summaries of kubelets (executor.measure.kubelets, get nodes/proxy) can be read")
 
-// read reads what the pods of nodes use, by UID or by namespace and name. It returns what it can, and the errors by node.
-func (s *sources) read(ctx context.Context, nodes []string) (map[string]usage, map[string]error) {
+// read reads what the pods of nodes use, by UID or by namespace and name. It returns what it can, and the errors by node. The metrics API
+// is read for all nodes only: its answer has all pods, and the server behind it measures a pod no sooner for being asked.
+func (s *sources) read(ctx context.Context, nodes []string, whole bool) (map[string]usage, map[string]error) {
 	all, failed := map[string]usage{}, map[string]error{}
 	if s.kubelets != nil && s.allowed(&s.notKubelet) {
 		forbidden := s.ask(ctx, nodes, all, failed)
@@ -131,6 +136,9 @@ func (s *sources) read(ctx context.Context, nodes []string) (map[string]usage, m
 			return all, failed
 		}
 		s.forbid(&s.notKubelet)
+	}
+	if !whole {
+		return all, failed
 	}
 	err := errNone
 	if s.metrics != nil && s.allowed(&s.notMetrics) {

@@ -20,6 +20,7 @@ func usagesOf(s nodestats.Summary) map[string]usage {
 // usage is what a pod uses. Amounts are nil where they are not known.
 type usage struct {
 	at        time.Time // of the newest measurement
+	since     time.Time // when the time begins for which rate or total counts; zero where that is not known
 	rate      *uint64   // nanoseconds of processors for each second
 	total     *uint64   // nanoseconds of processors so far
 	memory    *uint64   // bytes
@@ -31,6 +32,9 @@ type usage struct {
 func usageOf(p *nodestats.Pod) (sum usage) {
 	for i := range p.Containers {
 		c := &p.Containers[i]
+		if i == 0 || c.Started.Before(sum.since) { // one that is not known makes all unknown
+			sum.since = c.Started
+		}
 		if c.CPU != nil {
 			sum.at = later(sum.at, c.CPU.Time)
 			add(&sum.rate, c.CPU.Nanos)

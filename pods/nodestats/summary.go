@@ -27,9 +27,10 @@ type Reference struct {
 
 // Container is what a container uses.
 type Container struct {
-	Name   string  `json:"name"`
-	CPU    *CPU    `json:"cpu,omitempty"`
-	Memory *Memory `json:"memory,omitempty"`
+	Name    string    `json:"name"`
+	Started time.Time `json:"startTime"`
+	CPU     *CPU      `json:"cpu,omitempty"`
+	Memory  *Memory   `json:"memory,omitempty"`
 	// Accelerators are its GPUs. Kubelets of today leave them out.
 	Accelerators []Accelerator `json:"accelerators,omitempty"`
 }

@@ -23,7 +23,7 @@ const (
 
 // Rows are the stored roll-ups; rollups.Store is one.
 type Rows interface {
-	Count(ctx context.Context, limit int, today time.Time, prices rollups.Prices, sums rollups.Sums) (int, error)
+	Count(ctx context.Context, limit int, until, today time.Time, prices rollups.Prices, sums rollups.Sums) (int, error)
 	Refresh(ctx context.Context, limit int, today time.Time, prices rollups.Prices, sums rollups.Sums) (int, error)
 	Reprice(ctx context.Context, limit int, prices rollups.Prices) (int, error)
 	Sweep(ctx context.Context, before time.Time, limit int) (more bool, err error)
@@ -79,9 +79,10 @@ func (l *Loop) pass(ctx context.Context) error {
 		}
 		l.prices = &rollups.Prices{ID: id, Weigh: l.deps.Prices.Weigh}
 	}
-	today := rollups.Day(l.deps.Clock.Now())
+	now := l.deps.Clock.Now()
+	today := rollups.Day(now)
 	for _, step := range []func() (int, error){
-		func() (int, error) { return l.deps.Rows.Count(ctx, batch, today, *l.prices, l.sums) },
+		func() (int, error) { return l.deps.Rows.Count(ctx, batch, now.Add(-l.config.Grace), today, *l.prices, l.sums) },
 		func() (int, error) { return l.deps.Rows.Refresh(ctx, rowsAtOnce, today, *l.prices, l.sums) },
 		func() (int, error) { return l.deps.Rows.Reprice(ctx, rowsAtOnce, *l.prices) },
 	} {

@@ -30,6 +30,9 @@ func (r *Recorder) RecordUsage(ctx context.Context, request *enginev1.RecordUsag
 		if given[key] != nil {
 			return nil, rpc.InvalidArgument(fmt.Sprintf("usages[%d]", i), "attempt %d of %d is in the request twice", key.Attempt, key.ActionID)
 		}
+		if one.GetSince() != nil && !one.GetSince().IsValid() {
+			return nil, rpc.InvalidArgument(fmt.Sprintf("usages[%d].since", i), "is not a valid time")
+		}
 		for k, point := range one.GetPoints() {
 			if !point.GetAt().IsValid() {
 				return nil, rpc.InvalidArgument(fmt.Sprintf("usages[%d].points[%d].at", i, k), "is missing or no time")
@@ -57,8 +60,12 @@ func add(row *usages.Row, given *enginev1.AttemptUsage) (changed bool, err error
 		}
 	}
 	peaks := peaksOf(row)
-	if row.LastAt.IsZero() {
+	before := row.LastAt // of the next point; zero where its time begins is not known
+	if before.IsZero() {
 		row.MeasuredMs = new(int64)
+		if given.GetSince() != nil {
+			before = given.GetSince().AsTime()
+		}
 	}
 	for _, one := range given.GetPoints() {
 		at := one.GetAt().AsTime()
@@ -66,14 +73,14 @@ func add(row *usages.Row, given *enginev1.AttemptUsage) (changed bool, err error
 			continue
 		}
 		used := fromProto(one.GetUsed())
-		if step := at.Sub(row.LastAt); used[CPU].Known && !row.LastAt.IsZero() && step <= longestStep {
+		if step := at.Sub(before); used[CPU].Known && !before.IsZero() && step > 0 && step <= longestStep {
 			row.CPUMs += int64(float64(used[CPU].Value) * step.Seconds()) // thousandths of a core for seconds are milliseconds
 			if row.MeasuredMs != nil {
 				*row.MeasuredMs += step.Milliseconds()
 			}
 		}
 		points, peaks = Append(points, Point{At: at, Used: used}), peaks.Max(used)
-		row.LastAt, changed = at, true
+		row.LastAt, before, changed = at, at, true
 	}
 	if !changed {
 		return false, nil

@@ -32,10 +32,11 @@ type Sums interface {
 	Append(outcomes []byte, more []Outcome) []byte
 }
 
-// Count takes up to limit ends from the list and counts them, all in one transaction. It returns how many it took.
-func (s *Store) Count(ctx context.Context, limit int, today time.Time, prices Prices, sums Sums) (taken int, err error) {
+// Count takes up to limit ends from the list and counts them, all in one transaction. It leaves those of actions that an executor ran and
+// that ended after a time. It returns how many it took.
+func (s *Store) Count(ctx context.Context, limit int, until, today time.Time, prices Prices, sums Sums) (taken int, err error) {
 	err = s.change(ctx, func(tx pgx.Tx) error {
-		ids, err := take(ctx, tx, limit)
+		ids, err := take(ctx, tx, limit, until)
 		if err != nil || len(ids) == 0 {
 			return err
 		}

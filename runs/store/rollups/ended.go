@@ -27,10 +27,12 @@ func (e *Ended) Task() Task {
 	return Task{schema.Scope{Project: e.Action.Project, Domain: e.Action.Domain}, e.Action.TaskName}
 }
 
-func take(ctx context.Context, tx pgx.Tx, limit int) ([]int64, error) {
+func take(ctx context.Context, tx pgx.Tx, limit int, until time.Time) ([]int64, error) {
 	rows, err := tx.Query(ctx, `
-		DELETE FROM uncounted_ends WHERE action_id = ANY(ARRAY(SELECT action_id FROM uncounted_ends ORDER BY action_id LIMIT $1))
-		RETURNING action_id`, limit)
+		DELETE FROM uncounted_ends WHERE action_id = ANY(ARRAY(SELECT action_id FROM uncounted_ends u WHERE NOT EXISTS (
+			SELECT 1 FROM actions a WHERE a.id = u.action_id AND a.runner = `+sqltext.Executor+` AND a.ended_at > $2
+		) ORDER BY action_id LIMIT $1))
+		RETURNING action_id`, limit, until)
 	if err != nil {
 		return nil, err
 	}

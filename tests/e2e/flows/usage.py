@@ -29,3 +29,18 @@ async def hungry(seconds: int) -> int:
     while len(held) < 100:
         held.append(b"x" * (32 << 20))
     return len(held)
+
+
+@env.task
+async def brief(seconds: int, mebibytes: int) -> float:
+    """Holds memory and keeps a core busy half of the time, for some seconds in all, and returns the processor time that it has spent."""
+    held = bytearray(mebibytes << 20)
+    for page in range(0, len(held), 4096):
+        held[page] = 1
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        begun = time.monotonic()
+        while time.monotonic() < begun + 0.05:
+            pass
+        time.sleep(0.05)
+    return time.process_time()

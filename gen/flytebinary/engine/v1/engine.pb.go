@@ -1991,7 +1991,10 @@ type AttemptUsage struct {
 	// How many GPUs its pods request.
 	Gpus uint32 `protobuf:"varint,5,opt,name=gpus,proto3" json:"gpus,omitempty"`
 	// The measurements, oldest first.
-	Points        []*v1.UsagePoint `protobuf:"bytes,6,rep,name=points,proto3" json:"points,omitempty"`
+	Points []*v1.UsagePoint `protobuf:"bytes,6,rep,name=points,proto3" json:"points,omitempty"`
+	// When the time of the first point begins, which is when its containers started. Unset where that is not known, and where the points
+	// continue those of a report before.
+	Since         *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=since,proto3" json:"since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2064,6 +2067,13 @@ func (x *AttemptUsage) GetGpus() uint32 {
 func (x *AttemptUsage) GetPoints() []*v1.UsagePoint {
 	if x != nil {
 		return x.Points
+	}
+	return nil
+}
+
+func (x *AttemptUsage) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
 	}
 	return nil
 }
@@ -2474,7 +2484,7 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\bfollowed\x18\x01 \x01(\bR\bfollowed\"^\n" +
 	"\x12RecordUsageRequest\x12H\n" +
 	"\x06usages\x18\x01 \x03(\v2#.flytebinary.engine.v1.AttemptUsageB\v\xbaH\b\x92\x01\x05\b\x01\x10\xe8\aR\x06usages\"\x15\n" +
-	"\x13RecordUsageResponse\"\x9a\x02\n" +
+	"\x13RecordUsageResponse\"\xcc\x02\n" +
 	"\fAttemptUsage\x12\x10\n" +
 	"\x03uid\x18\x01 \x01(\x03R\x03uid\x12'\n" +
 	"\aattempt\x18\x02 \x01(\rB\r\xbaH\n" +
@@ -2482,7 +2492,8 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\brequests\x18\x03 \x01(\v2\x1f.flytebinary.insight.v1.AmountsR\brequests\x127\n" +
 	"\x06limits\x18\x04 \x01(\v2\x1f.flytebinary.insight.v1.AmountsR\x06limits\x12\x12\n" +
 	"\x04gpus\x18\x05 \x01(\rR\x04gpus\x12E\n" +
-	"\x06points\x18\x06 \x03(\v2\".flytebinary.insight.v1.UsagePointB\t\xbaH\x06\x92\x01\x03\x10\xf0\x01R\x06points\"\xa0\x01\n" +
+	"\x06points\x18\x06 \x03(\v2\".flytebinary.insight.v1.UsagePointB\t\xbaH\x06\x92\x01\x03\x10\xf0\x01R\x06points\x120\n" +
+	"\x05since\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"\xa0\x01\n" +
 	"\x17GetActionStorageRequest\x12G\n" +
 	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\x12<\n" +
 	"\n" +
@@ -2629,39 +2640,40 @@ var file_flytebinary_engine_v1_engine_proto_depIdxs = []int32{
 	43, // 27: flytebinary.engine.v1.AttemptUsage.requests:type_name -> flytebinary.insight.v1.Amounts
 	43, // 28: flytebinary.engine.v1.AttemptUsage.limits:type_name -> flytebinary.insight.v1.Amounts
 	44, // 29: flytebinary.engine.v1.AttemptUsage.points:type_name -> flytebinary.insight.v1.UsagePoint
-	39, // 30: flytebinary.engine.v1.GetActionStorageRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	45, // 31: flytebinary.engine.v1.GetActionStorageRequest.run_source:type_name -> flyteidl2.workflow.RunSource
-	46, // 32: flytebinary.engine.v1.GetActionStorageResponse.phase:type_name -> flyteidl2.common.ActionPhase
-	47, // 33: flytebinary.engine.v1.TailContainerResponse.lines:type_name -> flyteidl2.logs.dataplane.LogLine
-	3,  // 34: flytebinary.engine.v1.EngineService.RecordTransitions:input_type -> flytebinary.engine.v1.RecordTransitionsRequest
-	5,  // 35: flytebinary.engine.v1.EngineService.WatchChildren:input_type -> flytebinary.engine.v1.WatchChildrenRequest
-	10, // 36: flytebinary.engine.v1.EngineService.WatchAssignments:input_type -> flytebinary.engine.v1.WatchAssignmentsRequest
-	14, // 37: flytebinary.engine.v1.EngineService.GetAssignments:input_type -> flytebinary.engine.v1.GetAssignmentsRequest
-	16, // 38: flytebinary.engine.v1.EngineService.GetLiveAttempts:input_type -> flytebinary.engine.v1.GetLiveAttemptsRequest
-	19, // 39: flytebinary.engine.v1.EngineService.GetBacklog:input_type -> flytebinary.engine.v1.GetBacklogRequest
-	22, // 40: flytebinary.engine.v1.EngineService.GetStored:input_type -> flytebinary.engine.v1.GetStoredRequest
-	26, // 41: flytebinary.engine.v1.EngineService.AdmitUpload:input_type -> flytebinary.engine.v1.AdmitUploadRequest
-	29, // 42: flytebinary.engine.v1.EngineService.RecordUsage:input_type -> flytebinary.engine.v1.RecordUsageRequest
-	32, // 43: flytebinary.engine.v1.EngineService.GetActionStorage:input_type -> flytebinary.engine.v1.GetActionStorageRequest
-	24, // 44: flytebinary.engine.v1.UploadService.GetUploaded:input_type -> flytebinary.engine.v1.GetUploadedRequest
-	34, // 45: flytebinary.engine.v1.PodLogService.TailContainer:input_type -> flytebinary.engine.v1.TailContainerRequest
-	4,  // 46: flytebinary.engine.v1.EngineService.RecordTransitions:output_type -> flytebinary.engine.v1.RecordTransitionsResponse
-	6,  // 47: flytebinary.engine.v1.EngineService.WatchChildren:output_type -> flytebinary.engine.v1.WatchChildrenResponse
-	13, // 48: flytebinary.engine.v1.EngineService.WatchAssignments:output_type -> flytebinary.engine.v1.WatchAssignmentsResponse
-	15, // 49: flytebinary.engine.v1.EngineService.GetAssignments:output_type -> flytebinary.engine.v1.GetAssignmentsResponse
-	17, // 50: flytebinary.engine.v1.EngineService.GetLiveAttempts:output_type -> flytebinary.engine.v1.GetLiveAttemptsResponse
-	20, // 51: flytebinary.engine.v1.EngineService.GetBacklog:output_type -> flytebinary.engine.v1.GetBacklogResponse
-	23, // 52: flytebinary.engine.v1.EngineService.GetStored:output_type -> flytebinary.engine.v1.GetStoredResponse
-	28, // 53: flytebinary.engine.v1.EngineService.AdmitUpload:output_type -> flytebinary.engine.v1.AdmitUploadResponse
-	30, // 54: flytebinary.engine.v1.EngineService.RecordUsage:output_type -> flytebinary.engine.v1.RecordUsageResponse
-	33, // 55: flytebinary.engine.v1.EngineService.GetActionStorage:output_type -> flytebinary.engine.v1.GetActionStorageResponse
-	25, // 56: flytebinary.engine.v1.UploadService.GetUploaded:output_type -> flytebinary.engine.v1.GetUploadedResponse
-	35, // 57: flytebinary.engine.v1.PodLogService.TailContainer:output_type -> flytebinary.engine.v1.TailContainerResponse
-	46, // [46:58] is the sub-list for method output_type
-	34, // [34:46] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	38, // 30: flytebinary.engine.v1.AttemptUsage.since:type_name -> google.protobuf.Timestamp
+	39, // 31: flytebinary.engine.v1.GetActionStorageRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	45, // 32: flytebinary.engine.v1.GetActionStorageRequest.run_source:type_name -> flyteidl2.workflow.RunSource
+	46, // 33: flytebinary.engine.v1.GetActionStorageResponse.phase:type_name -> flyteidl2.common.ActionPhase
+	47, // 34: flytebinary.engine.v1.TailContainerResponse.lines:type_name -> flyteidl2.logs.dataplane.LogLine
+	3,  // 35: flytebinary.engine.v1.EngineService.RecordTransitions:input_type -> flytebinary.engine.v1.RecordTransitionsRequest
+	5,  // 36: flytebinary.engine.v1.EngineService.WatchChildren:input_type -> flytebinary.engine.v1.WatchChildrenRequest
+	10, // 37: flytebinary.engine.v1.EngineService.WatchAssignments:input_type -> flytebinary.engine.v1.WatchAssignmentsRequest
+	14, // 38: flytebinary.engine.v1.EngineService.GetAssignments:input_type -> flytebinary.engine.v1.GetAssignmentsRequest
+	16, // 39: flytebinary.engine.v1.EngineService.GetLiveAttempts:input_type -> flytebinary.engine.v1.GetLiveAttemptsRequest
+	19, // 40: flytebinary.engine.v1.EngineService.GetBacklog:input_type -> flytebinary.engine.v1.GetBacklogRequest
+	22, // 41: flytebinary.engine.v1.EngineService.GetStored:input_type -> flytebinary.engine.v1.GetStoredRequest
+	26, // 42: flytebinary.engine.v1.EngineService.AdmitUpload:input_type -> flytebinary.engine.v1.AdmitUploadRequest
+	29, // 43: flytebinary.engine.v1.EngineService.RecordUsage:input_type -> flytebinary.engine.v1.RecordUsageRequest
+	32, // 44: flytebinary.engine.v1.EngineService.GetActionStorage:input_type -> flytebinary.engine.v1.GetActionStorageRequest
+	24, // 45: flytebinary.engine.v1.UploadService.GetUploaded:input_type -> flytebinary.engine.v1.GetUploadedRequest
+	34, // 46: flytebinary.engine.v1.PodLogService.TailContainer:input_type -> flytebinary.engine.v1.TailContainerRequest
+	4,  // 47: flytebinary.engine.v1.EngineService.RecordTransitions:output_type -> flytebinary.engine.v1.RecordTransitionsResponse
+	6,  // 48: flytebinary.engine.v1.EngineService.WatchChildren:output_type -> flytebinary.engine.v1.WatchChildrenResponse
+	13, // 49: flytebinary.engine.v1.EngineService.WatchAssignments:output_type -> flytebinary.engine.v1.WatchAssignmentsResponse
+	15, // 50: flytebinary.engine.v1.EngineService.GetAssignments:output_type -> flytebinary.engine.v1.GetAssignmentsResponse
+	17, // 51: flytebinary.engine.v1.EngineService.GetLiveAttempts:output_type -> flytebinary.engine.v1.GetLiveAttemptsResponse
+	20, // 52: flytebinary.engine.v1.EngineService.GetBacklog:output_type -> flytebinary.engine.v1.GetBacklogResponse
+	23, // 53: flytebinary.engine.v1.EngineService.GetStored:output_type -> flytebinary.engine.v1.GetStoredResponse
+	28, // 54: flytebinary.engine.v1.EngineService.AdmitUpload:output_type -> flytebinary.engine.v1.AdmitUploadResponse
+	30, // 55: flytebinary.engine.v1.EngineService.RecordUsage:output_type -> flytebinary.engine.v1.RecordUsageResponse
+	33, // 56: flytebinary.engine.v1.EngineService.GetActionStorage:output_type -> flytebinary.engine.v1.GetActionStorageResponse
+	25, // 57: flytebinary.engine.v1.UploadService.GetUploaded:output_type -> flytebinary.engine.v1.GetUploadedResponse
+	35, // 58: flytebinary.engine.v1.PodLogService.TailContainer:output_type -> flytebinary.engine.v1.TailContainerResponse
+	47, // [47:59] is the sub-list for method output_type
+	35, // [35:47] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_engine_v1_engine_proto_init() }
