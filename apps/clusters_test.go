@@ -100,7 +100,7 @@ func TestNewAppsGoToClustersThatTakeThem(t *testing.T) {
 	f.states.set("west", states.Cordoned)
 	f.pass(time.Second)
 	require.Empty(t, f.create(command("third")).GetStatus().GetAssignedCluster())
-	require.Contains(t, f.message("third"), "it waits for a cluster: no cluster takes it: east is cordoned, west is cordoned")
+	require.Contains(t, f.message("third"), "it waits for a cluster; no cluster takes it; cluster east is cordoned; cluster west is cordoned")
 	f.states.set("west", states.Ready)
 	f.pass(time.Second)
 	require.Equal(t, "west", f.get("third").GetStatus().GetAssignedCluster())

@@ -3,7 +3,6 @@ package apps
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 )
 
 // facts are what a rollout decision needs besides the row of the app.
@@ -180,12 +180,12 @@ func (d decider) input(a *store.App, known facts) (rollout.Input, error) {
 	in.Shared = cluster.Shared && !cluster.GivesPorts
 	switch {
 	case a.Waits != "":
-		in.Silence = "it waits for a cluster: " + a.Waits
+		in.Silence = sentence.Say("it waits for a cluster") + "; " + a.Waits
 	case len(a.Others) > 0 && known.heard(a.Others): // the other clusters run it
 	case !seen:
-		in.Silence = fmt.Sprintf("no deployer of cluster %s has ever been seen", a.Cluster)
+		in.Silence = sentence.Say("no deployer of cluster %s has ever been seen", a.Cluster)
 	case cluster.Silent:
-		in.Silence = fmt.Sprintf("the deployer of cluster %s has been silent since %s", a.Cluster, cluster.SeenAt.UTC().Format(time.RFC3339))
+		in.Silence = sentence.Say("the deployer of cluster %s has been silent since %s", a.Cluster, cluster.SeenAt.UTC().Format(time.RFC3339))
 	}
 	for _, r := range observed.GetRevisions() {
 		in.Observed[r.GetRevision()] = observedOf(r)

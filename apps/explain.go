@@ -2,7 +2,6 @@ package apps
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 )
 
 // shownTraffic is the period of the traffic that is shown; shownGone is how many deleted replicas are.
@@ -62,13 +62,13 @@ func summary(a *store.App, state rollout.State, shown *app.App) (text, advice st
 	last := conditions[len(conditions)-1]
 	text = last.GetMessage()
 	if text == "" && last.GetDeploymentStatus() == app.Status_DEPLOYMENT_STATUS_ACTIVE {
-		text = fmt.Sprintf("revision %d serves", state.Route)
+		text = sentence.Say("revision %d serves", state.Route)
 	}
 	if text != "" {
 		text = strings.ToUpper(text[:1]) + text[1:] + "."
 	}
 	if state.Silent {
-		return text, fmt.Sprintf("Check that a process with target all or controller runs for cluster %s and reaches this server.", a.Cluster)
+		return text, sentence.Say("Check that a process with target all or controller runs for cluster %s and reaches this server.", a.Cluster)
 	}
 	if last.GetDeploymentStatus() == app.Status_DEPLOYMENT_STATUS_ACTIVE {
 		return text, ""
@@ -78,11 +78,11 @@ func summary(a *store.App, state rollout.State, shown *app.App) (text, advice st
 
 // advices say what to do about what is wrong.
 var advices = map[app.Status_Substate]string{
-	app.Status_IMAGE_PULL_ERROR:   "Check the name of the image, and that the cluster may pull it.",
-	app.Status_SECRET_MOUNT_ERROR: "Create the secret that the app names, in its project and domain or in a wider scope. The app then starts without another deployment.",
-	app.Status_CRASH_LOOP:         "The app exits right after starting. Check the logs of its last replica.",
-	app.Status_OOM_KILLED:         "Raise the memory limit of the app, or make it use less.",
-	app.Status_WEBHOOK_ERROR:      "Ask who runs the cluster: it refuses the pod of the app.",
+	app.Status_IMAGE_PULL_ERROR:   sentence.Say("Check the name of the image, and that the cluster may pull it."),
+	app.Status_SECRET_MOUNT_ERROR: sentence.Say("Create the secret that the app names, in its project and domain or in a wider scope. The app then starts without another deployment."),
+	app.Status_CRASH_LOOP:         sentence.Say("The app exits right after starting. Check the logs of its last replica."),
+	app.Status_OOM_KILLED:         sentence.Say("Raise the memory limit of the app, or make it use less."),
+	app.Status_WEBHOOK_ERROR:      sentence.Say("Ask who runs the cluster: it refuses the pod of the app."),
 }
 
 // wanted is how many replicas there should be, and why.
@@ -93,24 +93,24 @@ func wanted(state rollout.State, spec *app.Spec, now time.Time) (count uint32, b
 	scale := state.Serving.Scale
 	switch {
 	case state.Stopped:
-		return 0, "the app is stopped"
+		return 0, sentence.Say("the app is stopped")
 	case state.Trial && state.Serving.Number != 0:
-		return count, fmt.Sprintf("revision %d is starting while revision %d serves", state.Newest, state.Serving.Number)
+		return count, sentence.Say("revision %d is starting while revision %d serves", state.Newest, state.Serving.Number)
 	case state.Trial && state.Failure != nil:
-		return count, fmt.Sprintf("revision %d does not start; its container is started again and again", state.Newest)
+		return count, sentence.Say("revision %d does not start; its container is started again and again", state.Newest)
 	case state.Trial:
-		return count, fmt.Sprintf("revision %d is starting", state.Newest)
+		return count, sentence.Say("revision %d is starting", state.Newest)
 	case state.Replicas == 0:
-		return count, "idle for " + inWords(scale.Calm)
+		return count, sentence.Say("idle for %s", inWords(scale.Calm))
 	case state.Replicas == scale.Min:
-		return count, fmt.Sprintf("this is the minimum that the app declares, %d", scale.Min)
+		return count, sentence.Say("this is the minimum that the app declares, %d", scale.Min)
 	}
-	because = "the recent load needs that many"
+	because = sentence.Say("the recent load needs that many")
 	if left := state.CalmSince.Add(scale.Calm).Sub(now).Round(time.Second); left > 0 && state.Peak < state.Replicas || scale.Min == 0 {
-		because = fmt.Sprintf("it scales down after %s without more load, in %s at the earliest", inWords(scale.Calm), inWords(max(left, 0)))
+		because = sentence.Say("it scales down after %s without more load, in %s at the earliest", inWords(scale.Calm), inWords(max(left, 0)))
 	}
 	if scale.Max > 0 && state.Replicas == scale.Max && spec.GetAutoscaling().GetScalingMetric() != nil {
-		because += fmt.Sprintf("; this is the maximum that the app declares, %d", scale.Max)
+		because += "; " + sentence.Say("this is the maximum that the app declares, %d", scale.Max)
 	}
 	return count, because
 }

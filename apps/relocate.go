@@ -2,7 +2,6 @@ package apps
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/apps/store"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 )
 
 // spreadEvery is how often apps that should run in several clusters are looked at.
@@ -180,9 +180,9 @@ func (p *pass) resettle(a *store.App, spec *app.Spec, known facts) (why string) 
 	if slices.Equal(from, stay) {
 		return ""
 	}
-	why = "runs in " + strings.Join(stay, ", ")
+	why = sentence.Say("runs in %s", strings.Join(stay, ", "))
 	for _, cluster := range leave {
-		why += fmt.Sprintf("; cluster %s %s", cluster, p.leave(known, cluster).Why)
+		why += "; " + sentence.Say("cluster %s %s", cluster, p.leave(known, cluster).Why)
 	}
 	return why
 }

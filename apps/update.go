@@ -10,6 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/apps/store"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 )
 
 // Update implements appconnect.AppServiceHandler. Another spec makes a new revision, which is started in the background. The
@@ -114,7 +115,7 @@ func (h *handler) redeclare(ctx context.Context, a *store.App, declared declarat
 	if a.Foreign {
 		a.RunVersion++
 		waits := rollout.Condition{
-			Status: int32(app.Status_DEPLOYMENT_STATUS_PENDING), Revision: uint64(a.Revision), Message: "waits for the operator of the cluster", //nolint:gosec // counts from 1
+			Status: int32(app.Status_DEPLOYMENT_STATUS_PENDING), Revision: uint64(a.Revision), Message: sentence.Say("waits for the operator of the cluster"), //nolint:gosec // counts from 1
 		}
 		a.Status = int16(waits.Status) //nolint:gosec // an enumeration
 		change.Events = append(change.Events, event(waits, known.now))

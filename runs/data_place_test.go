@@ -186,7 +186,7 @@ func TestWorkWaitsForTheOnlyClusterThatReachesItsData(t *testing.T) {
 
 	clusters.set("west", states.State{State: states.Draining, Until: time.Now().Add(time.Second)})
 	require.Equal(t, "release bound/a0", event(west))
-	require.Equal(t, "no cluster takes it: east cannot reach s3://west, west is draining", c.waitsFor("bound", "a0"))
+	require.Equal(t, "no cluster takes it; cluster east cannot reach s3://west; cluster west is draining", c.waitsFor("bound", "a0"))
 	clusters.set("west", states.State{State: states.Ready})
 	c.placedIn("west", "bound", "a0")
 }

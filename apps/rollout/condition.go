@@ -1,9 +1,8 @@
 package rollout
 
 import (
-	"fmt"
-
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 )
 
 const (
@@ -40,9 +39,9 @@ func (s *State) plainCondition(in Input) Condition {
 	case s.Stopped:
 		return s.stopped(in)
 	case s.Failure != nil:
-		message := fmt.Sprintf("revision %d failed: %s", in.Newest.Number, s.Failure.Message)
+		message := sentence.Say("revision %d failed: %s", in.Newest.Number, s.Failure.Message)
 		if s.Serving.Number != 0 {
-			message += fmt.Sprintf("; revision %d still serves", s.Serving.Number)
+			message += "; " + sentence.Say("revision %d still serves", s.Serving.Number)
 		}
 		return Condition{Status: statusFailed, Substate: s.Failure.Substate, Message: message}
 	case s.Trial:
@@ -60,18 +59,18 @@ func (s *State) stopped(in Input) Condition {
 		left += seen.Replicas
 	}
 	if left == 0 || in.Silence != "" || in.Now.Sub(s.StoppedSince) >= in.Limits.Stop {
-		return Condition{Status: statusStopped, Message: "the app is stopped"}
+		return Condition{Status: statusStopped, Message: sentence.Say("the app is stopped")}
 	}
-	return Condition{Status: statusDeploying, Substate: int32(app.Status_SCALING_DOWN), Message: "the app is being stopped"}
+	return Condition{Status: statusDeploying, Substate: int32(app.Status_SCALING_DOWN), Message: sentence.Say("the app is being stopped")}
 }
 
 func (s *State) trying(in Input) Condition {
 	seen, reported := in.Observed[in.Newest.Number]
-	c := Condition{Status: statusDeploying, Message: fmt.Sprintf("revision %d starts", in.Newest.Number)}
+	c := Condition{Status: statusDeploying, Message: sentence.Say("revision %d starts", in.Newest.Number)}
 	switch {
 	case !reported:
 		c.Status = statusPending
-		c.Message = fmt.Sprintf("revision %d waits for the cluster to take it up", in.Newest.Number)
+		c.Message = sentence.Say("revision %d waits for the cluster to take it up", in.Newest.Number)
 	case seen.Problem != nil && (in.Applied == 0 || in.Applied >= s.TrialVersion):
 		c.Substate = seen.Problem.Substate
 		c.Message += suffix(": ", seen.Problem.Message)
@@ -79,7 +78,7 @@ func (s *State) trying(in Input) Condition {
 		c.Substate = int32(app.Status_INITIALIZING)
 	}
 	if s.Serving.Number != 0 && !s.exclusive(in) {
-		c.Message += fmt.Sprintf("; revision %d serves until then", s.Serving.Number)
+		c.Message += "; " + sentence.Say("revision %d serves until then", s.Serving.Number)
 	}
 	return c
 }
@@ -89,16 +88,16 @@ func (s *State) serving(in Input) Condition {
 	c := Condition{Status: statusActive, Substate: int32(app.Status_RUNNING)}
 	switch {
 	case s.Replicas == 0:
-		c.Substate, c.Message = int32(app.Status_SCALED_TO_ZERO), "scaled to zero; starts on the next request"
+		c.Substate, c.Message = int32(app.Status_SCALED_TO_ZERO), sentence.Say("scaled to zero; starts on the next request")
 	case seen.Ready == 0 && s.FromZero:
-		c.Substate, c.Message = int32(app.Status_SCALING_FROM_ZERO), "starting a replica for a request"
+		c.Substate, c.Message = int32(app.Status_SCALING_FROM_ZERO), sentence.Say("starting a replica for a request")
 	case seen.Ready == 0:
-		c.Status, c.Substate, c.Message = statusDeploying, int32(app.Status_INITIALIZING), "no replica is ready"
+		c.Status, c.Substate, c.Message = statusDeploying, int32(app.Status_INITIALIZING), sentence.Say("no replica is ready")
 		if seen.Problem != nil {
 			c.Substate, c.Message = seen.Problem.Substate, c.Message+suffix(": ", seen.Problem.Message)
 		}
 	case seen.Ready < int(s.Replicas):
-		c.Substate, c.Message = int32(app.Status_SCALING_UP), "more replicas start"
+		c.Substate, c.Message = int32(app.Status_SCALING_UP), sentence.Say("more replicas start")
 		if seen.Problem != nil {
 			c.Message += suffix(": ", seen.Problem.Message)
 		}

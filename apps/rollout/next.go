@@ -1,8 +1,9 @@
 package rollout
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 )
 
 // Next decides again. It is a function of its arguments alone, and the same arguments twice change nothing more.
@@ -107,9 +108,9 @@ func (s *State) judgeTrial(in Input) {
 	case s.Silent || in.Now.Sub(s.TrialSince) < in.Limits.Start:
 		return
 	case problem != nil:
-		s.Failure = &Failure{problem.Substate, fmt.Sprintf("no replica was ready within %s: %s", in.Limits.Start, problem.Message)}
+		s.Failure = &Failure{problem.Substate, sentence.Say("no replica was ready within %s: %s", in.Limits.Start, problem.Message)}
 	default:
-		s.Failure = &Failure{0, fmt.Sprintf("no replica was ready within %s", in.Limits.Start)}
+		s.Failure = &Failure{0, sentence.Say("no replica was ready within %s", in.Limits.Start)}
 	}
 	if s.Serving.Number != 0 {
 		s.Trial = false
@@ -161,7 +162,7 @@ func (s *State) judgeServing(in Input) {
 	case problem != nil && problem.Permanent:
 		s.Broken = &Failure{problem.Substate, problem.Message}
 	case in.Now.Sub(s.UnreadySince) >= in.Limits.Start:
-		s.Broken = &Failure{0, fmt.Sprintf("no replica has been ready for %s", in.Limits.Start)}
+		s.Broken = &Failure{0, sentence.Say("no replica has been ready for %s", in.Limits.Start)}
 		if problem != nil {
 			s.Broken.Substate, s.Broken.Message = problem.Substate, s.Broken.Message+": "+problem.Message
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/clusters/states"
 	"github.com/flyte-binary/flyte-binary/dataproxy"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
 	"github.com/flyte-binary/flyte-binary/pools"
@@ -50,13 +51,13 @@ func placeable(s *states.State, now time.Time) placement.Cluster {
 	}
 	switch {
 	case s.State == states.Cordoned:
-		c.Closed, c.Away = "is cordoned", false
+		c.Closed, c.Away = sentence.Say("is cordoned"), false
 	case s.State == states.Draining:
-		c.Closed, c.Away = "is draining", false
+		c.Closed, c.Away = sentence.Say("is draining"), false
 	case s.State == states.Removed:
-		c.Closed, c.Away = "was removed", false
+		c.Closed, c.Away = sentence.Say("was removed"), false
 	case c.Away:
-		c.Closed = "is away"
+		c.Closed = sentence.Say("is away")
 	}
 	if s.Known() {
 		c.TaskTypes = append([]string{}, s.TaskTypes...)

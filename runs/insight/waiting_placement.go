@@ -37,9 +37,10 @@ func (s *Waits) placementWait(ctx context.Context, w *insightv1.Wait, a *lists.S
 	}
 	w.Resource = choice.Resource
 	if choice.Resource != "" {
-		say(w, sentence.New("no cluster has enough free %s: %s", choice.Resource, choice.Words))
-	} else {
-		say(w, sentence.Free(choice.Words))
+		say(w, sentence.New("no cluster has enough free %s", choice.Resource))
+	}
+	for _, clause := range choice.Clauses() {
+		say(w, sentence.Free(clause))
 	}
 	return nil
 }

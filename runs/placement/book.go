@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 )
 
 // Book has the last reports of all clusters, and what was admitted since. It is safe for concurrent use.
@@ -180,7 +181,7 @@ func (b *Book) choose(r *Request, seats []Seat, undecided bool) Choice {
 	case undecided && b.policy.ByDefault(r, seats):
 		return Choice{Cluster: cmp.Or(r.Pin, ident.DefaultCluster)}
 	case undecided && len(seats) == 0:
-		return Choice{Words: "the clusters could not be read yet"}
+		return Choice{Words: sentence.Say("the clusters could not be read yet")}
 	}
 	return b.policy.Choose(r, seats)
 }

@@ -123,8 +123,8 @@ func TestBeforeAClusterHasConnected(t *testing.T) {
 	for _, r := range plain {
 		require.Equal(t, "default", choose(r))
 	}
-	require.Equal(t, "no cluster of pool gpu takes it: east has not connected yet", book.Explain(&placement.Request{Pool: "gpu"}).Words)
-	require.Equal(t, "no cluster with region=eu takes it: east has not connected yet", book.Explain(eu).Words)
+	require.Equal(t, "no cluster of pool gpu takes it; cluster east has not connected yet", book.Explain(&placement.Request{Pool: "gpu"}).Words)
+	require.Equal(t, "no cluster with region=eu takes it; cluster east has not connected yet", book.Explain(eu).Words)
 
 	connected := placement.Cluster{Name: "default", Weight: 1}
 	book.Report(noon, []placement.Cluster{connected, registered}, nil)

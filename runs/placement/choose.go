@@ -1,18 +1,19 @@
 package placement
 
 import (
-	"fmt"
 	"hash/fnv"
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 )
 
 // Choice is where an action runs, or what it waits for.
 type Choice struct {
 	// Cluster runs it; empty if it waits.
 	Cluster string
-	// Words say why it runs there, or what it waits for and in which clusters.
+	// Words say why it runs there, or what it waits for and in which clusters: one or more clauses, see Clauses.
 	Words string
 	// Resource is what it waits for in all clusters that could hold it; empty for anything else.
 	Resource string
@@ -28,15 +29,15 @@ func (p *Policy) Choose(r *Request, seats []Seat) Choice {
 	matching := wish.matching(seats)
 	if len(matching) == 0 {
 		if far := p.far(&Cluster{Name: wish.cluster}, r); wish.cluster != "" && far != "" {
-			return Choice{Words: "cluster " + wish.cluster + " cannot reach " + far}
+			return Choice{Words: about(wish.cluster, sentence.Say("cannot reach %s", far))}
 		}
 		if wish.cluster != "" {
-			return Choice{Cluster: wish.cluster, Words: wish.from + "; " + absent(seats)}
+			return Choice{Cluster: wish.cluster, Words: because(wish, absent(seats))}
 		}
-		return Choice{Words: "no cluster" + wish.words() + " is known"}
+		return Choice{Words: wish.unknown()}
 	}
 	if wish.cluster != "" && matching[0].Unseen && matching[0].Closed == "" && p.far(matching[0].Cluster, r) == "" {
-		return Choice{Cluster: wish.cluster, Words: wish.from + "; it has not connected yet"}
+		return Choice{Cluster: wish.cluster, Words: because(wish, sentence.Say("it has not connected yet"))}
 	}
 	r = p.judged(r, matching)
 	able := p.openFor(r, matching)
@@ -48,7 +49,7 @@ func (p *Policy) Choose(r *Request, seats []Seat) Choice {
 		return Choice{Words: p.unable(r, wish, matching)}
 	case r.Group != "":
 		s := together(r.Group, able)
-		return Choice{Cluster: s.Name, Words: because(wish, "the workers of its environment are there")}
+		return Choice{Cluster: s.Name, Words: because(wish, sentence.Say("the workers of its environment are there"))}
 	}
 	if large := holding(r, able); len(large) > 0 {
 		able = large
@@ -62,9 +63,9 @@ func (p *Policy) Choose(r *Request, seats []Seat) Choice {
 // absent says why nothing begins in a cluster that has no seat. Before any has connected, nothing is known of the others.
 func absent(seats []Seat) string {
 	if len(seats) == 0 {
-		return "it has not connected yet"
+		return sentence.Say("it has not connected yet")
 	}
-	return "no cluster of this name is registered"
+	return sentence.Say("no cluster of this name is registered")
 }
 
 func (p *Policy) openFor(r *Request, of []*Seat) (able []*Seat) {
@@ -99,7 +100,7 @@ func (p *Policy) choose(r *Request, wish wish, matching, room []*Seat) Choice {
 	of, best := len(matching), room[0]
 	for _, s := range room {
 		if s.Name == r.Parent && !p.config.Spread {
-			return Choice{Cluster: s.Name, Words: because(wish, "its parent runs there")}
+			return Choice{Cluster: s.Name, Words: because(wish, sentence.Say("its parent runs there"))}
 		}
 		if s.before(best, r) {
 			best = s
@@ -108,20 +109,21 @@ func (p *Policy) choose(r *Request, wish wish, matching, room []*Seat) Choice {
 	if of == 1 && wish.from != "" {
 		return Choice{Cluster: best.Name, Words: wish.from}
 	}
-	took := fmt.Sprintf("%d of %d clusters could take it", len(room), of)
+	took := []string{sentence.Say("%d of %d clusters could take it", len(room), of)}
 	if of == 1 {
-		took = "no other cluster takes work that does not name it"
+		took = []string{sentence.Say("no other cluster takes work that does not name it")}
 	}
 	if far := p.farFromSome(matching, r); far != "" {
-		took += ", its data is in " + far
+		took = append(took, sentence.Say("its data is in %s", far))
 	}
 	if _, resource := best.share(r); len(room) > 1 && resource != "" {
-		took += ", " + best.Name + " had the most free " + resource
+		most := sentence.Say("%s had the most free %s", best.Name, resource)
 		if weighted(room) {
-			took += " by weight"
+			most = sentence.Say("%s had the most free %s by weight", best.Name, resource)
 		}
+		took = append(took, most)
 	}
-	return Choice{Cluster: best.Name, Words: because(wish, took)}
+	return Choice{Cluster: best.Name, Words: because(wish, took...)}
 }
 
 // before orders clusters by their free share and weight, then by how little they got since they reported.
@@ -157,35 +159,41 @@ func (p *Policy) crowded(r *Request, wish wish, able []*Seat) Choice {
 	}
 	resource := best.short(r)
 	if len(able) == 1 {
-		return Choice{Cluster: best.Name, Beyond: true, Words: because(wish, "no other cluster can hold it; it waits there for "+resource)}
+		return Choice{Cluster: best.Name, Beyond: true, Words: because(wish, sentence.Say("no other cluster can hold it"), sentence.Say("it waits there for %s", resource))}
 	}
 	if best.Beyond < p.config.Pending {
-		return Choice{Cluster: best.Name, Beyond: true, Words: because(wish, "no cluster had room; it waits there for "+resource)}
+		return Choice{Cluster: best.Name, Beyond: true, Words: because(wish, sentence.Say("no cluster had room"), sentence.Say("it waits there for %s", resource))}
 	}
 	var left []string
-	for _, s := range able {
-		left = append(left, fmt.Sprintf("%s in %s", Show(resource, s.free(resource)), s.Name))
+	for _, s := range able[:min(len(able), mostNamed)] {
+		left = append(left, Show(resource, s.free(resource))+" in "+s.Name)
 	}
-	return Choice{Resource: resource, Words: fmt.Sprintf("it asks for %s %s; free are %s", Show(resource, r.Resources[resource]), resource, list(left))}
+	if len(able) > mostNamed {
+		left = append(left, "…")
+	}
+	return Choice{Resource: resource, Words: clauses(
+		sentence.Say("it asks for %s %s", Show(resource, r.Resources[resource]), resource),
+		sentence.Say("free are %s", strings.Join(left, ", ")),
+	)}
 }
 
 // unable says why none of the clusters that are wanted takes the action.
 func (p *Policy) unable(r *Request, wish wish, matching []*Seat) string {
 	var why []string
 	for _, s := range matching {
-		switch {
-		case s.Closed != "":
-			why = append(why, s.Name+" "+s.Closed)
-		case p.unfit(s.Cluster, r) != "":
-			why = append(why, s.Name+" "+p.unfit(s.Cluster, r))
-		default:
-			why = append(why, s.Name+" has not connected yet")
+		words := s.Closed
+		if words == "" {
+			words = p.unfit(s.Cluster, r)
 		}
+		if words == "" {
+			words = sentence.Say("has not connected yet")
+		}
+		why = append(why, about(s.Name, words))
 	}
-	if wish.cluster != "" {
-		return "cluster " + list(why)
+	if wish.cluster == "" {
+		why = append([]string{wish.untaken()}, few(why)...)
 	}
-	return "no cluster" + wish.words() + " takes it: " + list(why)
+	return clauses(why...)
 }
 
 // together is always the same cluster for a group, as long as the clusters are the same, and a different one for few groups when
@@ -212,24 +220,4 @@ func mix(x uint64) uint64 {
 	x ^= x >> 33
 	x *= 0xc4ceb9fe1a85ec53
 	return x ^ x>>33
-}
-
-func because(wish wish, words string) string {
-	switch {
-	case wish.from == "":
-		return words
-	case words == "":
-		return wish.from
-	}
-	return wish.from + "; " + words
-}
-
-// mostNamed bounds the texts of installations with many clusters.
-const mostNamed = 5
-
-func list(parts []string) string {
-	if more := len(parts) - mostNamed; more > 0 {
-		return strings.Join(parts[:mostNamed], ", ") + fmt.Sprintf(" and %d more", more)
-	}
-	return strings.Join(parts, ", ")
 }

@@ -55,15 +55,15 @@ func TestChoose(t *testing.T) {
 	}{
 		"the largest free share": {
 			request: placement.Request{Resources: cores(1)}, clusters: []placement.Cluster{east, west},
-			want: placement.Choice{Cluster: "west", Words: "2 of 2 clusters could take it, west had the most free cpu"},
+			want: placement.Choice{Cluster: "west", Words: "2 of 2 clusters could take it; west had the most free cpu"},
 		},
 		"devices count alone": {
 			request: placement.Request{Resources: gpus(1)}, clusters: []placement.Cluster{east, west, machine("north", 100, 90, 8, 1)},
-			want: placement.Choice{Cluster: "east", Words: "2 of 3 clusters could take it, east had the most free nvidia.com/gpu"},
+			want: placement.Choice{Cluster: "east", Words: "2 of 3 clusters could take it; east had the most free nvidia.com/gpu"},
 		},
 		"weight": {
 			request: placement.Request{Resources: cores(1)}, clusters: []placement.Cluster{with(east, func(c *placement.Cluster) { c.Weight = 3 }), west},
-			want: placement.Choice{Cluster: "east", Words: "2 of 2 clusters could take it, east had the most free cpu by weight"},
+			want: placement.Choice{Cluster: "east", Words: "2 of 2 clusters could take it; east had the most free cpu by weight"},
 		},
 		"spill over": {
 			request: placement.Request{Resources: cores(5)}, clusters: []placement.Cluster{with(east, func(c *placement.Cluster) { c.Weight = 100 }), west},
@@ -75,7 +75,7 @@ func TestChoose(t *testing.T) {
 		},
 		"all are closed": {
 			request: placement.Request{}, clusters: []placement.Cluster{cordoned, with(east, func(c *placement.Cluster) { c.Closed = "is away" })},
-			want: placement.Choice{Words: "no cluster takes it: west is cordoned, east is away"},
+			want: placement.Choice{Words: "no cluster takes it; cluster west is cordoned; cluster east is away"},
 		},
 		"a type that one runs": {
 			request:  placement.Request{Type: "ray"},
@@ -84,7 +84,7 @@ func TestChoose(t *testing.T) {
 		},
 		"a type that none runs": {
 			request: placement.Request{Type: "ray"}, clusters: []placement.Cluster{with(west, func(c *placement.Cluster) { c.TaskTypes = []string{} }), cordoned},
-			want: placement.Choice{Words: "no cluster takes it: west does not offer tasks of type ray, west is cordoned"},
+			want: placement.Choice{Words: "no cluster takes it; cluster west does not offer tasks of type ray; cluster west is cordoned"},
 		},
 		"an accelerator": {
 			request: placement.Request{Accelerator: "nvidia-h100"},
@@ -104,23 +104,23 @@ func TestChoose(t *testing.T) {
 		},
 		"children may be spread": {
 			config: placement.Config{Spread: true}, request: placement.Request{Resources: cores(4), Parent: "east"}, clusters: []placement.Cluster{east, west},
-			want: placement.Choice{Cluster: "west", Words: "2 of 2 clusters could take it, west had the most free cpu"},
+			want: placement.Choice{Cluster: "west", Words: "2 of 2 clusters could take it; west had the most free cpu"},
 		},
 		"the pool of the run": {
 			request: placement.Request{Pool: "gpu"}, clusters: []placement.Cluster{gpuPool, west},
-			want: placement.Choice{Cluster: "east", Words: "pool gpu"},
+			want: placement.Choice{Cluster: "east", Words: "it asks for pool gpu"},
 		},
 		"the pool of the run has no room and a single cluster": {
 			request: placement.Request{Pool: "gpu", Resources: gpus(4)}, clusters: []placement.Cluster{gpuPool, machine("west", 10, 10, 10, 10)},
-			want: placement.Choice{Cluster: "east", Beyond: true, Words: "pool gpu; no other cluster can hold it; it waits there for nvidia.com/gpu"},
+			want: placement.Choice{Cluster: "east", Beyond: true, Words: "it asks for pool gpu; no other cluster can hold it; it waits there for nvidia.com/gpu"},
 		},
 		"the pool default is every cluster": {
 			request: placement.Request{Pool: "default", Resources: cores(1)}, clusters: []placement.Cluster{gpuPool, west},
-			want: placement.Choice{Cluster: "west", Words: "pool default; 2 of 2 clusters could take it, west had the most free cpu"},
+			want: placement.Choice{Cluster: "west", Words: "it asks for pool default; 2 of 2 clusters could take it; west had the most free cpu"},
 		},
 		"unless a cluster says that it is of the pool default": {
 			request: placement.Request{Pool: "default"}, clusters: []placement.Cluster{with(east, func(c *placement.Cluster) { c.Pools = []string{"default"} }), west},
-			want: placement.Choice{Cluster: "east", Words: "pool default"},
+			want: placement.Choice{Cluster: "east", Words: "it asks for pool default"},
 		},
 		"a pool that is gone": {
 			request: placement.Request{Pool: "tpu"}, clusters: []placement.Cluster{gpuPool, west},
@@ -128,7 +128,7 @@ func TestChoose(t *testing.T) {
 		},
 		"a rule with a pool": {
 			config: rules, request: placement.Request{Project: "ml", Domain: "production"}, clusters: []placement.Cluster{gpuPool, west},
-			want: placement.Choice{Cluster: "east", Words: "pool gpu, by a rule"},
+			want: placement.Choice{Cluster: "east", Words: "a rule asks for pool gpu"},
 		},
 		"a rule with a cluster": {
 			config: rules, request: placement.Request{Project: "ml", Domain: "staging"}, clusters: []placement.Cluster{gpuPool, west},
@@ -137,7 +137,7 @@ func TestChoose(t *testing.T) {
 		"a rule by labels": {
 			config: rules, request: placement.Request{Project: "x", Labels: map[string]string{"data": "eu"}},
 			clusters: []placement.Cluster{east, with(west, func(c *placement.Cluster) { c.Labels = map[string]string{"region": "eu"} })},
-			want:     placement.Choice{Cluster: "west", Words: "clusters with region=eu, by a rule"},
+			want:     placement.Choice{Cluster: "west", Words: "a rule asks for clusters with region=eu"},
 		},
 		"a rule by queue": {
 			config: rules, request: placement.Request{Project: "x", Queue: "near"}, clusters: []placement.Cluster{east, west},
@@ -145,11 +145,11 @@ func TestChoose(t *testing.T) {
 		},
 		"the pool of the run comes before rules": {
 			config: rules, request: placement.Request{Project: "ml", Pool: "gpu"}, clusters: []placement.Cluster{gpuPool, west},
-			want: placement.Choice{Cluster: "east", Words: "pool gpu"},
+			want: placement.Choice{Cluster: "east", Words: "it asks for pool gpu"},
 		},
 		"the pool of the run comes before the queue's cluster": {
 			request: placement.Request{Queue: "night", Pin: "west", Pool: "gpu"}, clusters: []placement.Cluster{gpuPool, west},
-			want: placement.Choice{Cluster: "east", Words: "pool gpu"},
+			want: placement.Choice{Cluster: "east", Words: "it asks for pool gpu"},
 		},
 		"the queue's cluster within the pool": {
 			request:  placement.Request{Queue: "night", Pin: "west", Pool: "gpu"},
@@ -198,7 +198,7 @@ func TestChoose(t *testing.T) {
 		},
 		"a cluster without weight, by its pool": {
 			request: placement.Request{Resources: cores(1), Pool: "gpu"}, clusters: []placement.Cluster{with(gpuPool, func(c *placement.Cluster) { c.Weight = 0 }), west},
-			want: placement.Choice{Cluster: "east", Words: "pool gpu"},
+			want: placement.Choice{Cluster: "east", Words: "it asks for pool gpu"},
 		},
 		"no machine is large enough": {
 			request:  placement.Request{Resources: cores(4), Pod: cores(4)},
@@ -207,7 +207,7 @@ func TestChoose(t *testing.T) {
 		},
 		"a cluster that never reported": {
 			request: placement.Request{}, clusters: []placement.Cluster{with(east, func(c *placement.Cluster) { c.Unseen = true })},
-			want: placement.Choice{Words: "no cluster takes it: east has not connected yet"},
+			want: placement.Choice{Words: "no cluster takes it; cluster east has not connected yet"},
 		},
 		"a cluster that never reported, by its queue": {
 			request: placement.Request{Queue: "q", Pin: "east"}, clusters: []placement.Cluster{with(east, func(c *placement.Cluster) { c.Unseen = true }), west},
@@ -215,7 +215,7 @@ func TestChoose(t *testing.T) {
 		},
 		"a pool where no cluster is in one": {
 			request: placement.Request{Pool: "tpu", Resources: cores(1)}, clusters: []placement.Cluster{east, west},
-			want: placement.Choice{Cluster: "west", Words: "2 of 2 clusters could take it, west had the most free cpu"},
+			want: placement.Choice{Cluster: "west", Words: "2 of 2 clusters could take it; west had the most free cpu"},
 		},
 		"clusters that report no capacity": {
 			request: placement.Request{Resources: cores(4)}, clusters: []placement.Cluster{{Name: "b", Weight: 1}, {Name: "a", Weight: 1}},
@@ -234,7 +234,7 @@ func TestWordsAreBounded(t *testing.T) {
 		clusters = append(clusters, placement.Cluster{Name: name, Weight: 1, Closed: "is away"})
 	}
 	choice := placement.New(placement.Config{}).Choose(&placement.Request{}, seats(clusters...))
-	require.Equal(t, "no cluster takes it: a is away, b is away, c is away, d is away, e is away and 2 more", choice.Words)
+	require.Equal(t, "no cluster takes it; cluster a is away; cluster b is away; cluster c is away; cluster d is away; cluster e is away; others that do not take it: 2", choice.Words)
 }
 
 func TestRefusal(t *testing.T) {
@@ -254,7 +254,7 @@ func TestRefusal(t *testing.T) {
 		"an unknown pool":             {request: placement.Request{Pool: "tpu"}, words: "there is no pool tpu of clusters; pools: default, gpu", pool: true},
 		"a type of no cluster":        {request: placement.Request{Type: "mpi"}, words: "no cluster offers tasks of type mpi"},
 		"a type of none in the pool":  {request: placement.Request{Type: "ray", Pool: "gpu"}, words: "no cluster of pool gpu offers tasks of type ray"},
-		"a type of another than this": {request: placement.Request{Type: "ray", Pin: "east"}, words: "no cluster east offers tasks of type ray"},
+		"a type of another than this": {request: placement.Request{Type: "ray", Pin: "east"}, words: "cluster east does not offer tasks of type ray"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			words, pool := policy.Refusal(&test.request, clusters)

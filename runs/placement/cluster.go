@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 )
 
 // Cluster is a cluster, as it reported itself.
@@ -38,9 +40,9 @@ func (c *Cluster) weight() float64 { return float64(max(c.Weight, 1)) }
 func (c *Cluster) lacks(r *Request) string {
 	switch {
 	case r.Type != "" && c.TaskTypes != nil && !slices.Contains(c.TaskTypes, r.Type):
-		return "tasks of type " + r.Type
+		return sentence.Say("tasks of type %s", r.Type)
 	case r.Accelerator != "" && c.Accelerators != nil && !slices.ContainsFunc(c.Accelerators, func(one string) bool { return sameModel(one, r.Accelerator) }):
-		return "accelerator " + r.Accelerator
+		return sentence.Say("accelerator %s", r.Accelerator)
 	}
 	return ""
 }

@@ -3,10 +3,9 @@ package placement
 import (
 	"slices"
 	"strings"
-)
 
-// refuses are the words for a cluster whose policy does not allow a pod; the reason follows.
-const refuses = "does not allow its pod: "
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
+)
 
 // refuses says what the policy of the cluster does not allow of the pods of a request; empty if it allows them.
 func (c *Cluster) refuses(r *Request) string {
@@ -42,13 +41,18 @@ func refused(choice Choice, r *Request, matching []*Seat) Choice {
 	var why []string
 	for _, s := range matching {
 		if words := s.refuses(r); words != "" && s.Name != choice.Cluster {
-			why = append(why, s.Name+" "+refuses+shorten(words))
+			why = append(why, about(s.Name, disallows(words)))
 		}
 	}
 	if len(why) > 0 {
-		choice.Words += "; " + list(why)
+		choice.Words = clauses(append([]string{choice.Words}, few(why)...)...)
 	}
 	return choice
+}
+
+// disallows is what is said of a cluster whose policy does not allow a pod.
+func disallows(reason string) string {
+	return sentence.Say("does not allow its pod: %s", shorten(reason))
 }
 
 // mostWords bounds what is shown of the reason of a policy.

@@ -32,21 +32,21 @@ func TestPoliciesOfPods(t *testing.T) {
 	}{
 		"the one that allows it": {
 			clusters: []placement.Cluster{east, west},
-			want:     placement.Choice{Cluster: "west", Words: "1 of 2 clusters could take it; east does not allow its pod: privileged"},
+			want:     placement.Choice{Cluster: "west", Words: "1 of 2 clusters could take it; cluster east does not allow its pod: privileged"},
 		},
 		"it waits for the one that allows it": {
 			clusters: []placement.Cluster{east, closed},
-			want:     placement.Choice{Words: "no cluster takes it: east does not allow its pod: privileged, west is cordoned"},
+			want:     placement.Choice{Words: "no cluster takes it; cluster east does not allow its pod: privileged; cluster west is cordoned"},
 		},
 		"it waits there for room": {
 			clusters: []placement.Cluster{east, full},
 			want: placement.Choice{
-				Cluster: "west", Beyond: true, Words: "no other cluster can hold it; it waits there for cpu; east does not allow its pod: privileged",
+				Cluster: "west", Beyond: true, Words: "no other cluster can hold it; it waits there for cpu; cluster east does not allow its pod: privileged",
 			},
 		},
 		"none allows it, so that it fails with the reason": {
 			clusters: []placement.Cluster{east, south},
-			want:     placement.Choice{Cluster: "east", Words: "2 of 2 clusters could take it, east had the most free cpu"},
+			want:     placement.Choice{Cluster: "east", Words: "2 of 2 clusters could take it; east had the most free cpu"},
 		},
 		"who cannot run it does not count": {
 			request:  placement.Request{Type: "ray"},

@@ -3,6 +3,8 @@ package placement
 import (
 	"slices"
 	"strings"
+
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 )
 
 // Request is what an action asks of a cluster. It is shared and read only.
@@ -59,7 +61,7 @@ func (p *Policy) Refusal(r *Request, clusters []Cluster) (words string, pool boo
 		return "", false
 	}
 	if pools := Pools(clusters); r.Pool != "" && len(pools) > 0 && !slices.Contains(pools, r.Pool) {
-		return "there is no pool " + r.Pool + " of clusters; pools: " + strings.Join(pools, ", "), true
+		return sentence.Say("there is no pool %s of clusters; pools: %s", r.Pool, strings.Join(pools, ", ")), true
 	}
 	seats := make([]Seat, len(clusters))
 	for i := range clusters {
@@ -76,5 +78,5 @@ func (p *Policy) Refusal(r *Request, clusters []Cluster) (words string, pool boo
 	if lacked == "" {
 		return "", false // the clusters that are wanted have not connected yet
 	}
-	return "no cluster" + wish.words() + " offers " + lacked, false
+	return wish.unoffered(lacked), false
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 )
 
 // Store is a part of the object store that only some clusters reach.
@@ -113,13 +114,13 @@ func (p *Policy) farFromSome(clusters []*Seat, r *Request) string {
 // unfit says what keeps a cluster from ever running a request, as in "cannot reach s3://east"; empty if it can run it, now or later.
 func (p *Policy) unfit(c *Cluster, r *Request) string {
 	if lacked := c.lacks(r); lacked != "" {
-		return "does not offer " + lacked
+		return sentence.Say("does not offer %s", lacked)
 	}
 	if far := p.far(c, r); far != "" {
-		return "cannot reach " + far
+		return sentence.Say("cannot reach %s", far)
 	}
 	if words := c.refuses(r); words != "" {
-		return refuses + shorten(words)
+		return disallows(words)
 	}
 	return ""
 }

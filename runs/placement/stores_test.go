@@ -31,35 +31,35 @@ func TestDataChooses(t *testing.T) {
 	}{
 		"of a store that one reaches": {
 			request: placement.Request{Data: []string{"", "s3://all/inputs", "s3://east/p/d/run/"}}, clusters: []placement.Cluster{east, west},
-			want: placement.Choice{Cluster: "east", Words: "1 of 2 clusters could take it, its data is in s3://east"},
+			want: placement.Choice{Cluster: "east", Words: "1 of 2 clusters could take it; its data is in s3://east"},
 		},
 		"the store itself": {
 			request: placement.Request{Data: []string{"s3://east"}}, clusters: []placement.Cluster{east, west},
-			want: placement.Choice{Cluster: "east", Words: "1 of 2 clusters could take it, its data is in s3://east"},
+			want: placement.Choice{Cluster: "east", Words: "1 of 2 clusters could take it; its data is in s3://east"},
 		},
 		"of another bucket whose name begins alike": {
 			request: placement.Request{Data: []string{"s3://eastern/x"}, Resources: cores(1)}, clusters: []placement.Cluster{east, west},
-			want: placement.Choice{Cluster: "west", Words: "2 of 2 clusters could take it, west had the most free cpu"},
+			want: placement.Choice{Cluster: "west", Words: "2 of 2 clusters could take it; west had the most free cpu"},
 		},
 		"of a store in a store": {
 			request: placement.Request{Data: []string{"s3://east/north/x"}}, clusters: []placement.Cluster{east, west, north},
-			want: placement.Choice{Cluster: "north", Words: "1 of 3 clusters could take it, its data is in s3://east/north"},
+			want: placement.Choice{Cluster: "north", Words: "1 of 3 clusters could take it; its data is in s3://east/north"},
 		},
 		"of two stores that no cluster reaches both": {
 			request: placement.Request{Data: []string{"s3://east/north/x", "s3://east/x"}}, clusters: []placement.Cluster{east, north},
-			want: placement.Choice{Words: "no cluster takes it: east cannot reach s3://east/north, north cannot reach s3://east"},
+			want: placement.Choice{Words: "no cluster takes it; cluster east cannot reach s3://east/north; cluster north cannot reach s3://east"},
 		},
 		"by a label": {
 			request: placement.Request{Data: []string{"/data/eu/x"}}, clusters: []placement.Cluster{east, european},
-			want: placement.Choice{Cluster: "west", Words: "1 of 2 clusters could take it, its data is in /data/eu"},
+			want: placement.Choice{Cluster: "west", Words: "1 of 2 clusters could take it; its data is in /data/eu"},
 		},
 		"the cluster that reaches it is away": {
 			request: placement.Request{Data: []string{"s3://east/x"}}, clusters: []placement.Cluster{away, west},
-			want: placement.Choice{Words: "no cluster takes it: east is away, west cannot reach s3://east"},
+			want: placement.Choice{Words: "no cluster takes it; cluster east is away; cluster west cannot reach s3://east"},
 		},
 		"another than that of the parent": {
 			request: placement.Request{Data: []string{"s3://east/x"}, Parent: "west"}, clusters: []placement.Cluster{east, west},
-			want: placement.Choice{Cluster: "east", Words: "1 of 2 clusters could take it, its data is in s3://east"},
+			want: placement.Choice{Cluster: "east", Words: "1 of 2 clusters could take it; its data is in s3://east"},
 		},
 		"the cluster that reaches it is full": {
 			request: placement.Request{Data: []string{"s3://east/x"}, Resources: cores(5)}, clusters: []placement.Cluster{east, west},
@@ -67,7 +67,7 @@ func TestDataChooses(t *testing.T) {
 		},
 		"an attempt that was taken from the only one": {
 			request: placement.Request{Data: []string{"s3://east/x"}, Avoid: "east"}, clusters: []placement.Cluster{east, west},
-			want: placement.Choice{Cluster: "east", Words: "1 of 2 clusters could take it, its data is in s3://east"},
+			want: placement.Choice{Cluster: "east", Words: "1 of 2 clusters could take it; its data is in s3://east"},
 		},
 		"workers are where it is": {
 			request: placement.Request{Data: []string{"s3://east/x"}, Group: "p/d/env"}, clusters: []placement.Cluster{east, west},

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/wire/sentence"
 )
 
 // Policy places actions by a configuration. It is immutable.
@@ -36,21 +37,21 @@ func (p *Policy) wish(r *Request, seats []Seat) wish {
 	pooled := r.Pool != "" && slices.ContainsFunc(seats, func(s Seat) bool { return len(s.Pools) > 0 })
 	switch {
 	case r.Pin != "" && (!pooled || inPool(r.Pin, r.Pool, seats)):
-		return wish{cluster: r.Pin, from: "queue " + r.Queue + " names it"}
+		return wish{cluster: r.Pin, from: sentence.Say("queue %s names it", r.Queue)}
 	case pooled:
-		return wish{pool: r.Pool, from: "pool " + r.Pool}
+		return wish{pool: r.Pool, from: sentence.Say("it asks for pool %s", r.Pool)}
 	}
 	for i := range p.config.Rules {
 		rule := &p.config.Rules[i]
 		if !rule.matches(r) {
 			continue
 		}
-		from := "a rule names it"
+		from := sentence.Say("a rule names it")
 		switch {
 		case rule.Pool != "":
-			from = "pool " + rule.Pool + ", by a rule"
+			from = sentence.Say("a rule asks for pool %s", rule.Pool)
 		case len(rule.Where) > 0:
-			from = "clusters with " + strings.Join(rule.Where, " and ") + ", by a rule"
+			from = sentence.Say("a rule asks for clusters with %s", strings.Join(rule.Where, " and "))
 		}
 		return wish{cluster: rule.Cluster, pool: rule.Pool, where: rule.Where, from: from}
 	}
@@ -75,19 +76,6 @@ func (p *Policy) AsksFor(r *Request, seats []Seat) bool {
 func (p *Policy) ByDefault(r *Request, seats []Seat) bool {
 	here := len(seats) == 0 || slices.ContainsFunc(seats, func(s Seat) bool { return s.Name == ident.DefaultCluster })
 	return here && !p.AsksFor(r, seats)
-}
-
-// words name the clusters of the wish, after "no cluster".
-func (w wish) words() string {
-	switch {
-	case w.cluster != "":
-		return " " + w.cluster
-	case w.pool != "" && w.pool != anyPool:
-		return " of pool " + w.pool
-	case len(w.where) > 0:
-		return " with " + strings.Join(w.where, " and ")
-	}
-	return ""
 }
 
 // everyCluster reports whether a pool is all clusters: none is in a pool of the name that clients send when they chose none.

@@ -2,7 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { SentenceSchema } from "@gen/flytebinary/insight/v1/sentence_pb.js";
 import { fill, t } from "@/texts/texts";
 import { language } from "@/texts/language";
-import { sayParts } from "@/texts/server";
+import { partsOf, sayClauses, sayMessage, sayParts, type Said } from "@/texts/server";
 
 /** An error for people: what is wrong, and what to do. */
 export interface Problem {
@@ -30,12 +30,23 @@ const advice: Partial<Record<Code, [title: string, advice: string]>> = {
   [Code.DeadlineExceeded]: [t("Timed out"), t("Retry. If the problem persists, check the system page.")],
 };
 
+/** A message without parts, whose clauses may each blame a field, as in "run_id.name: value is required; task.env: ...". Fields stay as they are. */
+function sayBlame(message: string): Said {
+  const [, field = "", words = message] = /^((?:[a-z_][\w.]*|\[(?:\d+|"[^"]*")\])+: )(.*)$/s.exec(message) ?? [];
+  if (!partsOf(words) && words.includes("; ")) return sayClauses(message, sayBlame);
+  const said = sayMessage(words);
+  return { ...said, text: `${field}${said.text}` };
+}
+
 /** The message of an error in the language of the page. The field that it blames stays before it. */
 function messageOf(error: ConnectError): Pick<Problem, "message" | "lang"> {
   const message = error.rawMessage;
   if (language === "en") return { message };
   const [parts] = error.findDetails(SentenceSchema);
-  if (!parts) return { message, lang: "en" };
+  if (!parts) {
+    const { text, ...lang } = sayBlame(message);
+    return { message: text, ...lang };
+  }
   const english = fill(parts.text, Object.fromEntries(parts.values.map((value, at) => [String(at + 1), value]))) as string;
   const { text, lang } = sayParts(parts);
   if (lang !== undefined || !message.endsWith(english)) return { message, lang: "en" };

@@ -50,6 +50,31 @@ describe("what the server says, in German", () => {
     }
   });
 
+  it("is known clause by clause where it has several", () => {
+    for (const [english, german] of [
+      ["it asks for pool gpu; 2 of 3 clusters could take it; west had the most free cpu by weight", "sie verlangt Pool gpu; 2 von 3 Clustern konnten sie nehmen; west hatte, nach Gewicht, das meiste freie cpu"],
+      ["queue night names it; no cluster of this name is registered", "Queue night nennt ihn; kein Cluster dieses Namens ist registriert"],
+      ["no cluster of pool gpu takes it; cluster east is away; cluster west does not offer tasks of type ray", "kein Cluster von Pool gpu nimmt sie; Cluster east ist nicht erreichbar; Cluster west bietet Tasks vom Typ ray nicht"],
+      ["it asks for 4 nvidia.com/gpu; free are 2 in east, 0 in north", "sie verlangt 4 nvidia.com/gpu; frei sind 2 in east, 0 in north"],
+      ["there is no pool tpu of clusters; pools: default, gpu", "einen Pool tpu von Clustern gibt es nicht; Pools: default, gpu"],
+      ["revision 2 failed: ValueError; revision 1 still serves", "Revision 2 ist fehlgeschlagen: ValueError; Revision 1 bedient weiter"],
+    ] as const)
+      expect(page.sayMessage(english)).toEqual({ text: german });
+    expect(page.sayMessage("0/3 nodes; preempted")).toEqual({ text: "0/3 nodes; preempted", lang: "en" });
+    expect(page.saySentence("Revision 3 starts.")).toEqual({ text: "Revision 3 startet." });
+    expect(page.saySentence("Said by a task.")).toEqual({ text: "Said by a task.", lang: "en" });
+  });
+
+  it("broken rules of the contract keep their fields", () => {
+    const of = (message: string) => page.problemOf(new ConnectError(message, Code.InvalidArgument));
+    expect(of("name: must be at least 1 characters")).toMatchObject({ message: "name: muss mindestens 1 Zeichen haben" });
+    expect(of('labels["a b"]: must be at most 63 characters; run_id: value is required')).toMatchObject({
+      message: 'labels["a b"]: darf höchstens 63 Zeichen haben; run_id: ein Wert ist nötig',
+    });
+    expect(of("run_spec.cluster_pool: there is no pool x of clusters; pools: gpu")).toMatchObject({ message: "run_spec.cluster_pool: einen Pool x von Clustern gibt es nicht; Pools: gpu" });
+    expect(of("project: of my own")).toMatchObject({ message: "project: of my own", lang: "en" });
+  });
+
   it("an error keeps the field that it blames", () => {
     const error = new ConnectError("run_spec.queue: queue x does not exist; queues: gpu", Code.InvalidArgument, undefined, [
       { desc: SentenceSchema, value: create(SentenceSchema, { text: "queue {1} does not exist; queues: {2}", values: ["x", "gpu"] }) },
@@ -65,7 +90,7 @@ describe("what the server says, in German", () => {
       sentences: [{ text: "the cluster has no place for it yet: {1}", values: ["waiting for a node (pod p not scheduled yet)"] }],
     });
     expect(page.sentencesOf(wait)).toEqual([{ text: "Der Cluster hat noch keinen Platz dafür: wartet auf einen Node (Pod p ist noch nicht eingeplant)." }]);
-    const placement = create(WaitSchema, { cause: WaitCause.PLACEMENT, message: "no cluster takes it: west is away", sentences: [{ text: "{1}", values: ["no cluster takes it: west is away"] }] });
-    expect(page.sentencesOf(placement)).toEqual([{ text: "Kein Cluster nimmt sie gerade." }, { text: "No cluster takes it: west is away.", lang: "en" }]);
+    const placement = create(WaitSchema, { cause: WaitCause.PLACEMENT, message: "out of stock", sentences: [{ text: "{1}", values: ["out of stock"] }] });
+    expect(page.sentencesOf(placement)).toEqual([{ text: "Kein Cluster nimmt sie gerade." }, { text: "Out of stock.", lang: "en" }]);
   });
 });

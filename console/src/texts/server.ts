@@ -33,6 +33,7 @@ const english = (text: string): Said => (language === "en" ? { text } : { text, 
 
 /** A sentence by its parts. */
 export function sayParts(parts: Parts): Said {
+  if (isFree(parts)) return sayMessage(parts.values[0] ?? "");
   const text = translated(parts);
   return text === undefined ? english(fill(parts.text, named(parts.values)) as string) : { text };
 }
@@ -40,33 +41,54 @@ export function sayParts(parts: Parts): Said {
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 /** The texts by which messages are known that come without parts, those with the most words of their own first. */
-let patterns: readonly { readonly text: string; readonly match: RegExp; readonly places: readonly string[] }[] | undefined;
+let patterns: readonly ReturnType<typeof patternOf>[] | undefined;
 
 const words = (text: string): number => text.replace(/\{\d+\}/g, "").length;
 
 function patternOf(text: string) {
   const pieces = text.split(/\{(\d+)\}/);
-  const match = new RegExp(`^${pieces.map((piece, at) => (at % 2 === 0 ? escaped(piece) : "(.+?)")).join("")}$`, "s");
-  return { text, match, places: pieces.filter((_, at) => at % 2 === 1) };
+  const of = (value: string) => new RegExp(`^${pieces.map((piece, at) => (at % 2 === 0 ? escaped(piece) : `(${value})`)).join("")}$`, "s");
+  return { text, match: of("(?:(?!; ).)+?"), loose: of(".+?"), places: pieces.filter((_, at) => at % 2 === 1) };
 }
 
-/** The parts of a message of the contract, which has no room for them; undefined for free texts. */
-export function partsOf(message: string, texts: readonly string[] = recognised): Parts | undefined {
+/** The parts of a message of the contract, which has no room for them; undefined for free texts. Values of one clause have no semicolon. */
+export function partsOf(message: string, texts: readonly string[] = recognised, values: "match" | "loose" = "match"): Parts | undefined {
   patterns ??= texts.map(patternOf).sort((a, b) => words(b.text) - words(a.text));
-  for (const { text, match, places } of patterns) {
-    const found = match.exec(message);
+  for (const pattern of patterns) {
+    const found = pattern[values].exec(message);
     if (!found) continue;
-    const values: string[] = [];
-    places.forEach((place, at) => (values[Number(place) - 1] = found[at + 1] ?? ""));
-    return { text, values };
+    const given: string[] = [];
+    pattern.places.forEach((place, at) => (given[Number(place) - 1] = found[at + 1] ?? ""));
+    return { text: pattern.text, values: given };
   }
   return undefined;
 }
 
+const between = "; ";
+
+/** Several clauses in one line, such as why an action runs in a cluster. They are of the page's language if one of them is. */
+export function sayClauses(message: string, say: (clause: string) => Said): Said {
+  const said = message.split(between).map(say);
+  const text = said.map((one) => one.text).join(between);
+  return said.some(({ lang }) => lang === undefined) ? { text } : english(text);
+}
+
 /** A message of the contract, such as that of an event. */
 export function sayMessage(message: string): Said {
-  const parts = language === "en" ? undefined : partsOf(message);
-  return parts ? sayParts(parts) : english(message);
+  if (language === "en" || message === "") return { text: message };
+  const parts = partsOf(message);
+  if (parts) return sayParts(parts);
+  const whole = partsOf(message, recognised, "loose");
+  const clauses = message.includes(between) ? sayClauses(message, sayMessage) : english(message);
+  return clauses.lang !== undefined && whole ? sayParts(whole) : clauses;
+}
+
+/** The same of a message that the server wrote as a sentence of its own: with a capital letter and a full stop. */
+export function saySentence(message: string): Said {
+  const said = sayMessage(message);
+  if (said.lang === undefined) return said;
+  const clause = sayMessage(`${message.charAt(0).toLowerCase()}${message.slice(1).replace(/\.$/, "")}`);
+  return clause.lang === undefined ? { text: asSentence(clause.text) } : said;
 }
 
 /** A text as a sentence of its own: with a capital letter and a full stop. */

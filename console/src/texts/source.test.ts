@@ -31,6 +31,12 @@ test("everything that people read goes through the catalogue", () => {
   expect(strays.map(({ at, text }) => `${at}: ${text}`)).toEqual([]);
 });
 
+test("style sheets put no words into pages", () => {
+  const sheets = readdirSync(root, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".css"));
+  expect(sheets.length).toBeGreaterThan(20);
+  expect(sheets.filter((name) => /content:\s*["'][^"']*\p{L}/u.test(readFileSync(join(root, name), "utf8")))).toEqual([]);
+});
+
 /** What is wrong with texts whatever the language: a text of many in two ways of one, or placeholders that differ between them. */
 function contradictions(all: readonly Text[]): string[] {
   const seen = new Map<string, Text>();

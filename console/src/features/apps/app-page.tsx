@@ -11,7 +11,9 @@ import { buttonClass } from "@/design/button";
 import { CopyButton } from "@/design/copy";
 import { Tag } from "@/design/facts";
 import { Empty, Loading, Notice, ProblemNotice } from "@/design/notice";
+import { SaidText } from "@/design/said";
 import { Tabs } from "@/design/tabs";
+import { sayMessage, saySentence } from "@/texts/server";
 import { inSentence, t } from "@/texts/texts";
 import { AppActions } from "./actions";
 import { addressOf, linkAddress } from "./address";
@@ -147,8 +149,8 @@ function Head({
         </ul>
       )}
       {explained?.summary && (
-        <Notice tone={shown.look.key === "failed" ? "danger" : "plain"} title={<Message text={explained.summary} />}>
-          {explained.advice && <p>{explained.advice}</p>}
+        <Notice tone={shown.look.key === "failed" ? "danger" : "plain"} title={<Message of={saySentence(explained.summary)} />}>
+          {explained.advice && <p><SaidText of={sayMessage(explained.advice)} /></p>}
         </Notice>
       )}
     </>

@@ -6,6 +6,7 @@ import { DataTable } from "@/design/data-table";
 import { Empty } from "@/design/notice";
 import { When } from "@/design/time";
 import { whoIs } from "@/entities/person/who-is";
+import { sayMessage } from "@/texts/server";
 import { t } from "@/texts/texts";
 import { AppStatus } from "./app-status";
 import type { AppId } from "./id";
@@ -33,7 +34,7 @@ export function History({ id }: { readonly id: AppId }) {
         { label: t("Time"), cell: ({ time }) => <When at={dateOf(time)} /> },
         { label: t("State"), cell: ({ status, substate }) => <AppStatus shown={shownAs(status, substate)} /> },
         { label: t("Revision"), cell: ({ revision }) => String(revision) },
-        { label: t("Message"), cell: ({ message }) => <Message text={message} /> },
+        { label: t("Message"), cell: ({ message }) => <Message of={sayMessage(message)} /> },
         { label: t("By"), cell: ({ actor }) => whoIs(actor) || t("the system") },
       ]}
     />

@@ -6,6 +6,7 @@ import { Loading } from "@/design/notice";
 import { Table } from "@/design/table";
 import { When } from "@/design/time";
 import { whoIs } from "@/entities/person/who-is";
+import { sayMessage } from "@/texts/server";
 import { t } from "@/texts/texts";
 import { saysTheSame } from "./headline";
 import { Message } from "./message";
@@ -26,8 +27,8 @@ export function Overview({ explained, onLog }: { readonly explained: ExplainAppR
         facts={[
           [t("Serving"), serving > 0n ? t("revision {serving}", { serving }) : t("no revision")],
           [t("Latest revision"), String(app?.metadata?.revision ?? 0n)],
-          [t("Last message"), message !== "" && !saysTheSame(message, explained.summary) && <Message key="message" text={message} />],
-          [t("Replicas"), [t("{wanted} of {range}", { wanted, range: rangeOf(app?.spec?.autoscaling) }), wantedBecause].filter(Boolean).join(": ")],
+          [t("Last message"), message !== "" && !saysTheSame(message, explained.summary) && <Message key="message" of={sayMessage(message)} />],
+          [t("Replicas"), [t("{wanted} of {range}", { wanted, range: rangeOf(app?.spec?.autoscaling) }), sayMessage(wantedBecause).text].filter(Boolean).join(": ")],
           [t("Scales at"), scalingWords(app?.spec?.autoscaling)],
           [t("Cluster"), app?.status?.assignedCluster],
           [t("Author"), whoIs(app?.spec?.creator)],
@@ -77,7 +78,7 @@ function Replicas({ replicas, said, onLog }: ReplicasProps) {
           label: t("State"),
           cell: (replica) => (
             <span>
-              <Tag>{stateOf(replica)}</Tag> {replica.reason && !said.some((text) => saysTheSame(text, replica.reason)) && <Message text={replica.reason} />}
+              <Tag>{stateOf(replica)}</Tag> {replica.reason && !said.some((text) => saysTheSame(text, replica.reason)) && <Message of={sayMessage(replica.reason)} />}
             </span>
           ),
         },

@@ -16,6 +16,7 @@ import { useNotify } from "@/design/toast";
 import type { Denial } from "@/design/denial";
 import { useDenied } from "@/entities/access/use-denied";
 import { whoIs } from "@/entities/person/who-is";
+import { sayMessage } from "@/texts/server";
 import { t } from "@/texts/texts";
 import type { AppId } from "./id";
 import { Message } from "./message";
@@ -108,7 +109,7 @@ function Revision({ revision, before, denied, onRollBack }: RevisionProps) {
       {revision.reason && <p>{revision.reason}</p>}
       {revision.message && (
         <div className={revision.state === AppRevisionState.FAILED ? css["wrong"] : page["muted"]}>
-          <Message text={revision.message} />
+          <Message of={sayMessage(revision.message)} />
         </div>
       )}
       {changes && (

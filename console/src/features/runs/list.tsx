@@ -104,15 +104,18 @@ export function RunList({ lines, onToggle, onAll, columns, facts, sort, onSort, 
         <div role="rowgroup" className={css["head"]}>
           <div role="row" aria-rowindex={1} className={css["row"]}>
             <span role="columnheader" className={css["check"]}>
-              <input
-                type="checkbox"
-                aria-label={t("Select all listed runs")}
-                checked={all}
-                ref={(box) => {
-                  if (box) box.indeterminate = some;
-                }}
-                onChange={() => onSelect(choices, !all)}
-              />
+              <label>
+                <input
+                  type="checkbox"
+                  aria-label={t("Select all listed runs")}
+                  checked={all}
+                  ref={(box) => {
+                    if (box) box.indeterminate = some;
+                  }}
+                  onChange={() => onSelect(choices, !all)}
+                />
+                <span className={css["all"]}>{t("Select all listed runs")}</span>
+              </label>
             </span>
             {columns.map((column) => (
               <Head key={column.key} column={column} sort={sort} onSort={onSort} />

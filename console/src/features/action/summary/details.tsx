@@ -8,10 +8,12 @@ import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { Facts } from "@/design/facts";
 import { dateOf } from "@/design/format";
 import { isLive } from "@/design/phases";
+import { SaidText } from "@/design/said";
 import { Span, When } from "@/design/time";
 import { workerOf } from "@/features/pools/words";
 import { ClusterLink } from "@/entities/access/cluster-link";
 import { actionId, type ActionName } from "@/entities/action/name";
+import { sayMessage } from "@/texts/server";
 import { t } from "@/texts/texts";
 import { jobOf } from "../job/words";
 import { ActionLink, RunLink } from "./action-link";
@@ -75,7 +77,7 @@ export function Details({ action, details, attempt, onSelect }: DetailsProps) {
           [t("Ended"), status?.endTime && !live && <When at={dateOf(status.endTime)} />],
           [t("Duration"), status?.startTime && <Span from={dateOf(status.startTime)} to={live ? undefined : dateOf(status.endTime)} />],
           [t("Cluster"), cluster && <ClusterLink key="cluster" name={cluster} />],
-          [t("Placed because"), placed?.cluster === cluster && placed?.reason],
+          [t("Placed because"), placed?.cluster === cluster && placed?.reason && <SaidText key="placed" of={sayMessage(placed.reason)} />],
           [t("Worker"), workerLink(action, details, attempt)],
           [t("Links"), !jobOf(attempt?.clusterEvents) && linksOf(attempt)],
         ]}
