@@ -1,4 +1,5 @@
 import type { Page } from "@playwright/test";
+import { expectEscapes, expectFits, expectTrapped, small } from "./dialog";
 import { preparedApp, type Prepared } from "./setup";
 import { screens } from "./screens";
 import { expect, place, test } from "./test";
@@ -52,29 +53,15 @@ const openings: readonly Opening[] = [
   ...["runs-filters", "rerun", "recover", "abort", "palette", "preferences"].map((name): Opening => [`of the screen ${name}`, "/v2/", async (page, runs) => screens.find((screen) => screen.name === name)?.open(page, runs)]),
 ];
 
-const small = { width: 900, height: 700 };
-
 for (const [name, address, open] of openings) {
-  test(`the dialog ${name} fits a small window`, async ({ page, runs, complaints }) => {
+  test(`the dialog ${name} fits a small window, keeps the focus, and closes by Escape`, async ({ page, runs, complaints }) => {
     await page.setViewportSize(small);
     await page.goto(address);
     await open(page, runs);
     const dialog = page.getByRole("dialog");
-    await expect(dialog).toBeVisible();
-    const edges = await dialog.evaluate((element) => {
-      const { left, top, right, bottom } = element.getBoundingClientRect();
-      return { left, top, right, bottom, cut: element.scrollWidth - element.clientWidth };
-    });
-    expect(edges.left).toBeGreaterThanOrEqual(0);
-    expect(edges.top).toBeGreaterThanOrEqual(0);
-    expect(edges.right).toBeLessThanOrEqual(small.width);
-    expect(edges.bottom).toBeLessThanOrEqual(small.height);
-    expect(edges.cut, "what is cut off at the right").toBeLessThanOrEqual(0);
-    for (const button of await dialog.getByRole("button").all()) {
-      if (!(await button.isVisible())) continue;
-      await button.scrollIntoViewIfNeeded();
-      await expect(button).toBeInViewport({ ratio: 1 });
-    }
+    await expectFits(page, dialog);
+    await expectTrapped(page, dialog);
+    await expectEscapes(page, dialog);
     complaints.length = 0; // local accounts are not enabled
   });
 }

@@ -27,6 +27,7 @@ for (const [address, words, on] of nowhere) {
     const main = page.getByRole("main");
     await expect(main).toContainText(words);
     await expect(main).not.toContainText("Loading");
+    await expect(main.getByRole("button", { name: "Retry" })).toHaveCount(0);
     await expectAccessible(page);
     const link = main.getByRole("link", { name: on, exact: true });
     await link.click();

@@ -13,6 +13,8 @@ export interface Problem {
   readonly advice: string;
   /** Whether the error is temporary, so that a retry may succeed. */
   readonly passing: boolean;
+  /** Whether the same request fails again whatever happens meanwhile, as far as people can wait: a retry is of no use. */
+  readonly final: boolean;
   readonly code: Code;
 }
 
@@ -29,6 +31,9 @@ const advice: Partial<Record<Code, [title: string, advice: string]>> = {
   [Code.Unavailable]: [t("Server unreachable"), t("The console retries automatically. If the problem persists, check the server log.")],
   [Code.DeadlineExceeded]: [t("Timed out"), t("Retry. If the problem persists, check the system page.")],
 };
+
+/** What is not there does not come back, and what is wrong in a request stays wrong. */
+const final: ReadonlySet<Code> = new Set([Code.NotFound, Code.InvalidArgument, Code.OutOfRange, Code.AlreadyExists, Code.Unimplemented, Code.DataLoss]);
 
 /** A message without parts, whose clauses may each blame a field, as in "run_id.name: value is required; task.env: ...". Fields stay as they are. */
 function sayBlame(message: string): Said {
@@ -63,6 +68,7 @@ export function problemOf(error: unknown): Problem {
     ...messageOf(known),
     advice: words,
     passing: code === Code.Unavailable || code === Code.DeadlineExceeded || code === Code.Canceled,
+    final: final.has(code),
     code,
   };
 }

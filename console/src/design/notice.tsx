@@ -40,7 +40,7 @@ export function DenialNotice({ title, denial }: { readonly title: string; readon
   );
 }
 
-/** An error of the API with its advice. The children follow it, such as a link back. */
+/** An error of the API with its advice, and a retry where it can help. The children follow it, such as a link back. */
 export function ProblemNotice({ error, retry, children }: { readonly error: unknown; readonly retry?: () => void; readonly children?: ReactNode }) {
   const problem: Problem = isProblem(error) ? error : problemOf(error);
   return (
@@ -48,7 +48,7 @@ export function ProblemNotice({ error, retry, children }: { readonly error: unkn
       <p lang={problem.lang}>{problem.message}</p>
       <p className={css["muted"]}>{problem.advice}</p>
       {children && <p>{children}</p>}
-      {retry && (
+      {retry && !problem.final && (
         <div>
           <Button small onClick={retry}>
             {t("Retry")}
