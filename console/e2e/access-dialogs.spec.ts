@@ -90,7 +90,9 @@ test("the dialogs fit a small window, keep the focus, and close by Escape unless
 test("the words on what a role may not do fit a small window", async ({ page }) => {
   await page.setViewportSize(small);
   await openAs(page, "vera", `${place}/secrets`);
-  await page.getByRole("button", { name: "Create secret" }).click({ force: true });
+  const create = page.getByRole("button", { name: "Create secret" });
+  await expect(create).toHaveAttribute("aria-disabled", "true");
+  await create.click({ force: true });
   const why = page.getByRole("dialog", { name: "Why you may not do this" });
   await expectFits(page, why);
   await expectTrapped(page, why);
