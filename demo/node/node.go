@@ -63,8 +63,9 @@ type Node struct {
 	writers    *apipace.Gate
 	complaints *loglimit.Limit
 
-	ports  sync.Mutex // held while a container looks for a port
-	places sync.Mutex // held while directories of attempts are created, or removed with their empty parents
+	ports  sync.Mutex        // held while a container looks for a port
+	had    map[string]string // GUARDED_BY(ports): the app that had a port last, by the port
+	places sync.Mutex        // held while directories of attempts are created, or removed with their empty parents
 
 	mu       sync.Mutex
 	workers  map[types.UID]*worker // GUARDED_BY(mu)
@@ -95,7 +96,7 @@ func New(cfg Config, config *rest.Config, log zerolog.Logger, clk clock.Clock) (
 		return nil, fmt.Errorf("local node: %w", err)
 	}
 	n := &Node{
-		cfg: cfg, clk: clk, client: client, apiURL: config.Host, log: log.With().Str("node", cfg.Name).Logger(), workers: map[types.UID]*worker{},
+		cfg: cfg, clk: clk, client: client, apiURL: config.Host, log: log.With().Str("node", cfg.Name).Logger(), workers: map[types.UID]*worker{}, had: map[string]string{},
 		writers: apipace.NewGate(clk, leastWrites, mostWrites), complaints: loglimit.New(clk),
 		devices:  devices.NewTable(cfg.Devices),
 		launcher: process.Launcher{Executable: executable, LogBytes: cfg.LogBytes, MemoryInterval: cfg.MemoryInterval},

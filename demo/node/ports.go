@@ -190,10 +190,16 @@ func declares(c *corev1.Container, port string) bool {
 	return false
 }
 
-// freePort is the port of the pod: that of an earlier run, else the one that its program declares, if they are free.
+// freePort is the port of the pod: that of an earlier run, else the one that its program declares, if they are free. A port that another
+// app had is left alone: who has not heard yet that a replica has ended still sends its requests there.
 func (w *worker) freePort(ctx context.Context) (string, error) {
+	app := w.pod().Annotations[annotationApp]
 	for _, port := range []string{w.givenPort(), w.pod().Annotations[annotationFixedPort]} {
-		if port != "" && !w.n.given(w, port) && tryPort(ctx, port) == nil {
+		if before, had := w.n.had[port]; port == "" || had && before != app {
+			continue
+		}
+		if !w.n.given(w, port) && tryPort(ctx, port) == nil {
+			w.n.had[port] = app
 			return port, w.keepPort(port)
 		}
 	}
@@ -205,6 +211,7 @@ func (w *worker) freePort(ctx context.Context) (string, error) {
 		_, port, _ := net.SplitHostPort(listener.Addr().String())
 		_ = listener.Close()
 		if !w.n.given(w, port) { // to a program that does not listen yet
+			w.n.had[port] = app
 			return port, w.keepPort(port)
 		}
 	}

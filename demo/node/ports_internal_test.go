@@ -25,7 +25,7 @@ func TestReplicasThatStartTogetherGetPortsOfTheirOwn(t *testing.T) {
 	_, declared, err := net.SplitHostPort(listener.Addr().String())
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())
-	n := &Node{cfg: Config{DataDir: t.TempDir()}, clk: clock.System{}, log: zerolog.Nop(), workers: map[types.UID]*worker{}}
+	n := &Node{cfg: Config{DataDir: t.TempDir()}, clk: clock.System{}, log: zerolog.Nop(), workers: map[types.UID]*worker{}, had: map[string]string{}}
 	for i := range replicas {
 		uid := types.UID(strconv.Itoa(i))
 		w := newWorker(n, &corev1.Pod{

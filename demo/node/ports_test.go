@@ -101,6 +101,22 @@ func TestAPodTakesAnotherPortIfItsOwnIsTaken(t *testing.T) {
 	require.Equal(t, given+" "+given+" 1", content(t, out))
 }
 
+// Requests for an app that has ended do not reach another one: its port is left alone, until it comes back.
+func TestAPodDoesNotTakeThePortThatAnotherAppHad(t *testing.T) {
+	b := setup(t)
+	port := freePort(t)
+	given := func(app string) string {
+		pod := b.create(t, b.shell("exec sleep 100", takes(port), func(p *corev1.Pod) { p.Annotations["flyte.org/app-id"] = "p/d/" + app }))
+		taken := b.givenPort(t, pod)
+		b.delete(t, pod, 0)
+		b.goneFromAPI(t, pod)
+		return taken
+	}
+	require.Equal(t, port, given("one"))
+	require.NotEqual(t, port, given("two"))
+	require.Equal(t, port, given("one"))
+}
+
 // Only the container that the annotation names is given a port.
 func TestOtherContainersKeepTheirPort(t *testing.T) {
 	b := setup(t)

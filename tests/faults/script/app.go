@@ -1,6 +1,8 @@
 package script
 
 import (
+	"hash/fnv"
+
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
@@ -34,7 +36,7 @@ func (t Tenant) App(name, tag, program string) *app.App {
 		Spec: &app.Spec{
 			AppPayload: &app.Spec_Container{Container: &core.Container{
 				Image: "storm", Command: []string{program}, Args: []string{"--port=$PORT"},
-				Ports: []*core.ContainerPort{{ContainerPort: appPort}},
+				Ports: []*core.ContainerPort{{ContainerPort: appPort(name)}},
 				Env:   []*core.KeyValuePair{{Key: AppEnv, Value: name}, {Key: TagEnv, Value: tag}, {Key: "GOMAXPROCS", Value: "1"}},
 			}},
 			Autoscaling:     &app.AutoscalingConfig{Replicas: &app.Replicas{Min: 1, Max: 1}, ScaledownPeriod: durationpb.New(0)},
@@ -49,5 +51,10 @@ func (t Tenant) AppID(name string) *app.Identifier {
 	return &app.Identifier{Project: t.Project(), Domain: Domain, Name: name}
 }
 
-// appPort is the port that apps declare; each replica gets one of its own.
-const appPort = 8080
+// appPort is the port that an app declares; each replica gets one of its own. Each app declares another: the nodes of both clusters are on
+// one machine, and one does not know which apps had a port in the other.
+func appPort(name string) uint32 {
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(name))
+	return 20000 + sum.Sum32()%10000
+}
