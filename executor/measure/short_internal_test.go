@@ -64,7 +64,9 @@ func TestOneThatRunsOnIsReadNoMore(t *testing.T) {
 	const minutes = 10
 	for range minutes * 60 {
 		f.clock.Step(time.Second)
-		f.change(func() { f.summaries["n1"] = startedSummary("u1", f.clock.Now().Add(-time.Second), f.clock.Now(), 1e9, 1) })
+		f.change(func() {
+			f.summaries["n1"] = startedSummary("u1", f.clock.Now().Add(-time.Second), f.clock.Now(), 1e9, 1)
+		})
 		f.meter.round(t.Context())
 	}
 	require.Equal(t, minutes*4+3, f.count("/api/v1/nodes/n1/proxy/stats/summary"))

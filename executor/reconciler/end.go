@@ -101,10 +101,13 @@ func (r *Reconciler) Retains(key types.NamespacedName, uid types.UID) bool {
 	return !r.synced.Load() || r.memory.retains(key, uid)
 }
 
-// HoldsPods reports whether there are pods of an action that have not ended.
+// HoldsPods reports whether there are pods of an action that have not ended, or may be some.
 func (r *Reconciler) HoldsPods(uid int64) bool {
-	pods := &corev1.PodList{}
-	err := r.deps.Cache.List(r.lifetime, pods, client.MatchingLabels{v1.LabelUID: strconv.FormatInt(uid, 10)})
+	action, pods := strconv.FormatInt(uid, 10), &corev1.PodList{}
+	if r.memory.has(action) {
+		return true
+	}
+	err := r.deps.Cache.List(r.lifetime, pods, client.MatchingLabels{v1.LabelUID: action})
 	return err != nil || slices.ContainsFunc(pods.Items, func(pod corev1.Pod) bool {
 		return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 	})
@@ -124,10 +127,12 @@ func (r *Reconciler) taskDeleted(ctx context.Context, key types.NamespacedName) 
 	case finishing:
 		return nil // finish does the same.
 	case entry.sealed == nil:
+		r.memory.stops(entry, true)
 		if err := r.stopAttempt(ctx, entry.attempt); err != nil {
 			r.memory.restore(key, entry) // retried when the API server is back
 			return err
 		}
+		r.memory.stops(entry, false)
 		return nil
 	}
 	// Its process had ended. The pod is removed when the logs are sealed.

@@ -18,6 +18,8 @@ import (
 type memory struct {
 	mu      sync.Mutex
 	entries map[types.NamespacedName]*entry // GUARDED_BY(mu)
+	// stopping are entries of TaskActions that were deleted, whose attempts are being stopped.
+	stopping map[*entry]struct{} // GUARDED_BY(mu)
 	// adopted are TaskActions that existed when this process began and have no entry yet.
 	adopted map[types.UID]struct{} // GUARDED_BY(mu)
 }
@@ -39,7 +41,8 @@ func (m *memory) drop(uid types.UID) {
 // entry is the memory of one TaskAction. Its fields belong to the one reconcile of its key that may run at a time;
 // only those below mu are shared with goroutines in the background.
 type entry struct {
-	uid types.UID
+	uid    types.UID
+	action string // the id of the action
 	// adopted means that the TaskAction existed when this process began. Its pod may have done its work and be
 	// collected, so no pod is created before the runs service has confirmed that the action is live.
 	adopted  bool
@@ -113,7 +116,7 @@ func (m *memory) load(key types.NamespacedName, task *v1.TaskAction) *entry {
 	if found == nil || found.uid != task.UID {
 		_, adopted := m.adopted[task.UID]
 		delete(m.adopted, task.UID)
-		found = &entry{uid: task.UID, adopted: adopted, status: *task.Status.DeepCopy()}
+		found = &entry{uid: task.UID, action: task.Labels[v1.LabelUID], adopted: adopted, status: *task.Status.DeepCopy()}
 		if found.status.Attempt == 0 { // Continue the earlier counts.
 			found.status.UserFailures, found.status.SystemFailures = task.Spec.UserFailures, task.Spec.SystemFailures
 		}
@@ -127,6 +130,34 @@ func (m *memory) find(key types.NamespacedName) *entry {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.entries[key]
+}
+
+// stops notes that the attempt of a removed entry is being stopped, or no longer is.
+func (m *memory) stops(one *entry, still bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if still {
+		m.stopping[one] = struct{}{}
+	} else {
+		delete(m.stopping, one)
+	}
+}
+
+// has reports whether an attempt of an action is known that was not stopped: an operator may still give it pods.
+func (m *memory) has(action string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for one := range m.stopping {
+		if one.action == action {
+			return true
+		}
+	}
+	for _, one := range m.entries {
+		if one.action == action {
+			return true
+		}
+	}
+	return false
 }
 
 // remove removes the entry of a TaskAction that was deleted; nil if there was none.
@@ -144,6 +175,8 @@ func (m *memory) restore(key types.NamespacedName, e *entry) {
 	defer m.mu.Unlock()
 	if m.entries[key] == nil {
 		m.entries[key] = e
+	} else {
+		delete(m.stopping, e)
 	}
 }
 

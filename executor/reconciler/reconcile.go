@@ -61,7 +61,7 @@ func New(config Config, deps Deps) (*Reconciler, error) {
 		current: newReconciles(deps.Clock, deps.Slots),
 		config:  config,
 		deps:    deps,
-		memory:  memory{entries: map[types.NamespacedName]*entry{}, adopted: map[types.UID]struct{}{}},
+		memory:  memory{entries: map[types.NamespacedName]*entry{}, adopted: map[types.UID]struct{}{}, stopping: map[*entry]struct{}{}},
 		reporter: attempts.Reporter{
 			Source: "executor", Sink: deps.Sink, Assignments: deps.Assignments, Clock: deps.Clock,
 			Budget: verdict.Budget{
