@@ -43,9 +43,14 @@ test("three clicks from the project to the rows of a table", async ({ page, runs
   await outputs.getByRole("button", { name: "Download o2" }).click();
   expect(JSON.parse(readFileSync(await (await figures).path(), "utf8"))).toEqual({ auc: 0.91, loss: 0.2 });
 
-  await outputs.getByText(/^10 files/).click();
+  await outputs.getByText(/^11 files/).click();
   await expect((await preview(page, "table.csv")).getByTestId("table-preview")).toContainText("3 rows, 2 columns");
   await expect((await preview(page, "matrix.npy")).getByTestId("array-preview")).toContainText("3 × 4 float64");
+  const arrays = (await preview(page, "weights.npz")).getByTestId("arrays-preview");
+  await expect(arrays).toContainText("2 arrays");
+  await expect(arrays.getByTestId("array-preview").first()).toContainText("2 × 3 int64");
+  await arrays.getByText("bias").click();
+  await expect(arrays.getByTestId("array-preview").nth(1)).toContainText("0.5");
   await expect((await preview(page, "config.json")).getByText("2 fields")).toBeVisible();
   await expect(await preview(page, "train.log")).toContainText("The first 256 KiB of");
   await expect((await preview(page, "study.ipynb")).getByTestId("notebook-preview")).toContainText("A notebook");
@@ -60,7 +65,7 @@ test("no file runs in the console", async ({ page, runs, complaints }) => {
     void dialog.dismiss();
   });
   await page.goto(`${place}/runs/${runs.previewing}?tab=io`);
-  await panel(page).getByText(/^10 files/).click();
+  await panel(page).getByText(/^11 files/).click();
   const notes = await preview(page, "notes.md");
   await expect(notes.getByRole("heading", { name: "Findings" })).toBeVisible();
   await expect(notes.locator("img, [href*='javascript:' i]")).toHaveCount(0);

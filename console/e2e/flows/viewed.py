@@ -32,6 +32,7 @@ def files(folder: pathlib.Path) -> None:
     """Writes a file of each kind, with the libraries that people use. Some try what they may not."""
     pd.DataFrame({"a": [1, 2, 3], "b": ["x", "y", None]}).to_csv(folder / "table.csv", index=False)
     np.save(folder / "matrix.npy", np.arange(12).reshape(3, 4) / 2)
+    np.savez_compressed(folder / "weights.npz", first=np.arange(6).reshape(2, 3), bias=np.array([0.5]))
     (folder / "config.json").write_text(json.dumps({"layers": [{"size": 64, "kind": "dense"}, {"size": 10}], "rate": 0.01}))
     (folder / "notes.md").write_text(WORDS)
     (folder / "page.html").write_text(f"<h1>A page</h1><p id='verdict'>quiet</p>{SCRIPT}<script>document.getElementById('verdict').textContent = origin</script>")

@@ -37,6 +37,12 @@ it.each([
   expect(kindOf(name, format, bytes(text))).toEqual(kind);
 });
 
+it("takes an archive for arrays by its name", () => {
+  const head = Uint8Array.of(0x50, 0x4b, 3, 4, 0);
+  expect(kindOf("a.npz", "", head)).toEqual({ show: "npz" });
+  expect(kindOf("a.npz", "", bytes("PK"))).toEqual({ show: "text" });
+});
+
 it("does not trust the name of a binary file", () => {
   expect(kindOf("page.html", "html", Uint8Array.of(0, 1, 2))).toMatchObject({ show: "nothing" });
   expect(kindOf("page.html", "html", Uint8Array.of(0x50, 0x4b, 3, 4, 0))).toMatchObject({ what: "A ZIP archive" });

@@ -2,7 +2,7 @@ import { t } from "@/texts/texts";
 
 /** How a file is shown. */
 export type Kind =
-  | { readonly show: "parquet" | "notebook" | "html" | "json" | "markdown" | "text" | "npy" }
+  | { readonly show: "parquet" | "notebook" | "html" | "json" | "markdown" | "text" | "npy" | "npz" }
   | { readonly show: "csv"; readonly delimiter: "," | "\t" }
   | { readonly show: "image" | "audio" | "video"; readonly type: string }
   /** It cannot be shown. */
@@ -55,11 +55,12 @@ const texts: ReadonlyMap<string, Kind> = new Map<string, Kind>([
 const extension = (name: string): string => /\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? "";
 
 /**
- * The kind of a file. Its content decides, and among texts its name, or the format that its value declares. The media type is always one
+ * The kind of a file. Its content decides, and among texts and archives its name, or the format that its value declares. The media type is always one
  * of this list, so that a file cannot make a browser treat it as something else.
  */
 export function kindOf(name: string, format: string, head: Uint8Array): Kind {
   const start = Array.from(head.subarray(0, 100), (byte) => String.fromCharCode(byte)).join("");
+  if (start.startsWith("PK\x03\x04") && extension(name) === "npz") return { show: "npz" };
   for (const [pattern, kind] of signatures) if (pattern.test(start)) return kind;
   if (!isText(head)) return { show: "nothing", what: t("A binary file of an unknown type") };
   return texts.get(extension(name)) ?? texts.get(format.toLowerCase().split("/").at(-1) ?? "") ?? { show: "text" };

@@ -31,13 +31,13 @@ const mostRows = 50;
 const mostColumns = 30;
 
 /** Opens a file in the format of numpy.save. */
-export async function openNpy(source: FileSource): Promise<ArrayData> {
+export async function openNpy(source: FileSource, most = beginning): Promise<ArrayData> {
   const { descr, fortran, shape, start } = await headerOf(source);
   const type = elementOf(descr);
   if (!type) throw new NoPreviewError(t("The array has elements of type {type}, which the console does not read. Its shape is {shape}.", { type: descr.slice(0, 100), shape: shapeWords(shape) }));
   const total = shape.reduce((product, side) => product * side, 1);
   if (start + total * type.size > source.size) throw new NoPreviewError(t("The file is damaged: it is shorter than its header says."));
-  const read = Math.min(total, Math.floor(beginning / Math.max(1, type.size)));
+  const read = Math.min(total, Math.floor(most / Math.max(1, type.size)));
   const data = await source.read(start, start + read * type.size);
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
   const get = (at: number): unknown => type.get(view, at * type.size);

@@ -10,6 +10,7 @@ describe("files", () => {
   it.each([
     ["table-snappy.parquet", "table"],
     ["matrix.npy", "array"],
+    ["arrays-stored.npz.gz", "arrays"],
     ["image.png", "image"],
     ["image.webp", "image"],
     ["sound.wav", "audio"],

@@ -6,6 +6,7 @@ import { pixelsOf } from "./image-size";
 import { headLength, kindOf } from "./kind";
 import type { Notebook } from "./notebook";
 import type { ArrayData } from "./npy";
+import type { ArraysData } from "./npz";
 import { NoPreviewError, type FileSource } from "./source";
 import type { TableData } from "./table-data";
 
@@ -17,6 +18,7 @@ export type Opened =
   | { readonly show: "json"; readonly value: Value }
   | { readonly show: "html"; readonly html: string }
   | { readonly show: "array"; readonly array: ArrayData }
+  | { readonly show: "arrays"; readonly arrays: ArraysData }
   | { readonly show: "notebook"; readonly notebook: Notebook }
   | { readonly show: "image" | "audio" | "video"; readonly data: Uint8Array<ArrayBuffer>; readonly type: string };
 
@@ -39,6 +41,8 @@ export async function openFile(source: FileSource, format: string): Promise<Open
       return { show: "table", table: await (await chunk(() => import("./csv"))).openCsv(source, kind.delimiter) };
     case "npy":
       return { show: "array", array: await (await chunk(() => import("./npy"))).openNpy(source) };
+    case "npz":
+      return { show: "arrays", arrays: await (await chunk(() => import("./npz"))).openNpz(source) };
     case "json":
       return await jsonOf(source);
     case "notebook":

@@ -14,7 +14,7 @@ async function columnsOf(table: TableData): Promise<Map<string, readonly Cell[] 
 const texts = (cells: readonly Cell[] | string | undefined): unknown => (Array.isArray(cells) ? (cells as Cell[]).map(({ text }) => text) : cells);
 
 describe("a table that pyarrow wrote", () => {
-  it.each(["snappy", "zstd", "gzip", "none", "v2"])("is read with its facts: %s", async (kind) => {
+  it.each(["snappy", "zstd", "gzip", "brotli", "lz4", "none", "v2"])("is read with its facts: %s", async (kind) => {
     const table = await open(`table-${kind}.parquet`);
     expect(table.rows).toBe(250);
     expect(Object.fromEntries(table.columns.map(({ name, type }) => [name, type]))).toEqual({
@@ -49,9 +49,36 @@ describe("a table that pyarrow wrote", () => {
     expect(texts(pandas.get("b"))).toEqual(["x", "null"]);
   });
 
+  it.each(["plain", "hadoop"])("may have blocks of LZ4 as older writers made them: %s", async (kind) => {
+    const table = await open(`table-lz4-${kind}.parquet`);
+    expect(table.about[0]).toContain("lz4");
+    expect(table.about[0]).not.toContain("lz4_raw");
+    const cells = (await columnsOf(table)).get("word");
+    expect(cells).toHaveLength(100);
+    expect((texts(cells) as string[]).slice(0, 4)).toEqual(["word 0", "word 1", "word 2", "word 0"]);
+  });
+
   it("says which column it cannot decompress", async () => {
-    const table = await open("table-brotli.parquet");
-    expect((await columnsOf(table)).get("id")).toBe("compressed with Brotli, which the console does not read");
+    const { source } = fixture("table-none.parquet");
+    const data = await source.read(0, source.size);
+    const footer = data.length - 8 - new DataView(data.buffer).getUint32(data.length - 8, true);
+    const codec = [0x15, 0x00, 0x16]; // of a chunk of a column: not compressed; then the number of its values
+    let changed = 0;
+    for (let at = footer; at < data.length - 3; at++) {
+      if (codec.every((byte, offset) => data[at + offset] === byte)) {
+        data[at + 1] = 3 << 1; // LZO
+        changed++;
+      }
+    }
+    expect(changed).toBeGreaterThan(14);
+    const columns = await columnsOf(await openParquet(over("table.parquet", data).source));
+    expect(columns.get("id")).toBe("compressed with LZO, which the console does not read");
+  });
+
+  it("decompresses no page of Brotli beyond its bound", async () => {
+    const columns = await columnsOf(await open("table-bomb-brotli.parquet"));
+    expect(columns.get("zeros")).toBe("too large: a page has 100 MiB");
+    expect(texts(columns.get("fine"))).toEqual(["1"]);
   });
 });
 

@@ -219,7 +219,7 @@ async function cellsWithin({ file, metadata, count }: Reader, column: SchemaTree
     columns: [name],
     rowStart: 0,
     rowEnd: count,
-    compressors: await compressors(),
+    compressors: await compressorsOf(shorter),
     parsers,
     geoparquet: false,
     utf8: false,
@@ -230,17 +230,26 @@ async function cellsWithin({ file, metadata, count }: Reader, column: SchemaTree
   return (end < 0 ? rows : rows.slice(0, end)).map((row) => cellOf(row[0]));
 }
 
-async function compressors(): Promise<Compressors> {
+/** The codecs of a library of its own: its dictionary is large, and few files need it. */
+const rare: ReadonlySet<string> = new Set(["BROTLI", "LZ4", "LZ4_RAW"]);
+
+async function compressorsOf({ row_groups }: FileMetaData): Promise<Compressors> {
   const [{ decompress }, { gunzipSync }] = await chunk(() => Promise.all([import("fzstd"), import("fflate")]));
+  const needed = row_groups.some(({ columns }) => columns.some(({ meta_data: leaf }) => leaf && rare.has(leaf.codec)));
+  const more = needed ? await chunk(() => import("./parquet-codecs")) : undefined;
   // What a page says of its size decides how much memory it takes.
-  const within = (length: number): Uint8Array => {
+  const bounded = (length: number): number => {
     if (length > largestPage) throw new UnreadableError(t("too large: a page has {length}", { length: bytes(length) }));
-    return new Uint8Array(length);
+    return length;
   };
-  const refused = (codec: string) => (): Uint8Array => {
-    throw new UnreadableError(t("compressed with {codec}, which the console does not read", { codec }));
-  };
+  const within = (length: number) => new Uint8Array(bounded(length));
   return {
+    ...(more && {
+      BROTLI: (input, length) => more.decompressBrotli(input, bounded(length)),
+      // A page of nulls only is an empty block, which the library takes for a damaged one.
+      LZ4: (input, length) => (length === 0 ? within(0) : more.decompressLz4(input, bounded(length))),
+      LZ4_RAW: (input, length) => (length === 0 ? within(0) : more.decompressLz4Raw(input, bounded(length))),
+    }),
     SNAPPY: (input, length) => {
       const output = within(length);
       snappyUncompress(input, output);
@@ -248,9 +257,8 @@ async function compressors(): Promise<Compressors> {
     },
     GZIP: (input, length) => gunzipSync(input, { out: within(length) }),
     ZSTD: (input, length) => decompress(input, within(length)),
-    BROTLI: refused(t("Brotli")),
-    LZ4: refused("LZ4"),
-    LZ4_RAW: refused("LZ4"),
-    LZO: refused("LZO"),
+    LZO: () => {
+      throw new UnreadableError(t("compressed with {codec}, which the console does not read", { codec: "LZO" }));
+    },
   };
 }

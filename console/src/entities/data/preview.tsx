@@ -8,6 +8,7 @@ import { ReportFrame } from "@/entities/frame/report-frame";
 import { ValueView } from "@/entities/value/value-view";
 import { t } from "@/texts/texts";
 import { ArrayView } from "./array-view";
+import { ArraysView } from "./arrays-view";
 import { openFile, type Opened } from "./open";
 import { PreviewProblem } from "./preview-problem";
 import { nameOf, sourceFor, type FileRef } from "./source";
@@ -59,6 +60,8 @@ function Shown({ opened, name, size, queryKey }: ShownProps) {
       return <TableView table={opened.table} queryKey={queryKey} />;
     case "array":
       return <ArrayView array={opened.array} />;
+    case "arrays":
+      return <ArraysView arrays={opened.arrays} />;
     case "json":
       return (
         <div className={css["scroll"]}>

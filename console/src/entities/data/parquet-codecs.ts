@@ -1,0 +1,1 @@
+export { decompressBrotli, decompressLz4, decompressLz4Raw } from "hyparquet-compressors";
