@@ -27,6 +27,8 @@ func metricLabels() obs.Labels {
 		"flyte.clusters.silence":             {"cluster"},
 		"flyte.clusters.version.skew":        {"cluster"},
 		"flyte.component.degraded":           {"component"},
+		"flyte.conditions.assignments":       {"result"},
+		"flyte.conditions.ended":             {"outcome"},
 		"flyte.mcp.calls":                    {"tool", "result"},
 		"flyte.component.up":                 {"component"},
 		"flyte.database.replica.reads":       {"outcome"},

@@ -126,7 +126,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 		queries:  newFinder(deps, l),
 		stars:    &stars.Handler{Store: starred.New(deps.Pool), Clock: deps.Clock},
 		views:    &views.Handler{Store: saved.New(deps.Pool), Projects: l.projects, Clock: deps.Clock},
-		asked:    &conditions.Handler{Signaller: signaller, Reader: l.rows, Assignees: asked, People: deps.Peers.People, Clock: deps.Clock},
+		asked:    &conditions.Handler{Signaller: signaller, Reader: l.rows, Assignees: asked, People: deps.Peers.People, Clock: deps.Clock, Assigned: l.meters.conditions.assigned},
 	}
 }
 

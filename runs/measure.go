@@ -22,6 +22,7 @@ type meters struct {
 	refused metric.Int64Counter
 	// reclaimed counts attempts that were taken back from clusters, reports those of clusters about what they do not run.
 	reclaimed, reports metric.Int64Counter
+	conditions         *conditionMeters
 }
 
 func newMeters(provider metric.MeterProvider) (*meters, error) {
@@ -52,7 +53,8 @@ func newMeters(provider metric.MeterProvider) (*meters, error) {
 		metric.WithDescription("reports of a cluster that were refused, because it does not run the action: those of attempts that were taken back from it, above all")); err != nil {
 		return nil, fmt.Errorf("make metric flyte.clusters.reports.refused: %w", err)
 	}
-	return m, nil
+	m.conditions, err = newConditionMeters(m.meter)
+	return m, err
 }
 
 func (m *meters) countRefused(ctx context.Context, limit string) {
@@ -88,22 +90,24 @@ type gauges map[string]*observed
 func newGauges() gauges {
 	all := gauges{}
 	for name, about := range map[string]string{
-		"flyte.actions.held":     "actions that wait for a lookup in the cache or in an earlier run, counted up to 10,000",
-		"flyte.actions.overdue":  "timeouts, starts and ends of actions that are due and not processed, counted up to 10,000",
-		"flyte.actions.stored":   "actions in the database, as it estimates them",
-		"flyte.admission.limit":  "actions that may be live now: runs.admission.maxLive, or fewer while the cluster is slow; only in the process that admits",
-		"flyte.loop.held":        "1 for a loop of the installation that some process runs, 0 for one that none runs",
-		"flyte.queue.waiting":    "actions that are not admitted yet, by queue",
-		"flyte.runs.deleting":    "runs whose data retention is deleting, counted up to 10,000",
-		"flyte.watch.runs":       "runs whose log this process follows for its streams",
-		"flyte.watch.streams":    "open streams, by what they follow: run or list",
-		"flyte.webhooks.pending": "webhook calls of conditions that have no answer yet, counted up to 10,000",
-		"flyte.writes.waiting":   "changes of actions that wait for the next transaction of this process",
+		"flyte.actions.held":       "actions that wait for a lookup in the cache or in an earlier run, counted up to 10,000",
+		"flyte.actions.overdue":    "timeouts, starts and ends of actions that are due and not processed, counted up to 10,000",
+		"flyte.actions.stored":     "actions in the database, as it estimates them",
+		"flyte.admission.limit":    "actions that may be live now: runs.admission.maxLive, or fewer while the cluster is slow; only in the process that admits",
+		"flyte.conditions.waiting": "conditions that wait for an answer, counted up to 10,000",
+		"flyte.loop.held":          "1 for a loop of the installation that some process runs, 0 for one that none runs",
+		"flyte.queue.waiting":      "actions that are not admitted yet, by queue",
+		"flyte.runs.deleting":      "runs whose data retention is deleting, counted up to 10,000",
+		"flyte.watch.runs":         "runs whose log this process follows for its streams",
+		"flyte.watch.streams":      "open streams, by what they follow: run or list",
+		"flyte.webhooks.pending":   "webhook calls of conditions that have no answer yet, counted up to 10,000",
+		"flyte.writes.waiting":     "changes of actions that wait for the next transaction of this process",
 	} {
 		all[name] = &observed{name: name, about: about}
 	}
 	for name, about := range map[string]string{
 		"flyte.admission.silence": "since admission last passed over the queue without an error; only in the process that admits",
+		"flyte.conditions.oldest": "how long the condition has waited that waits longest for an answer; 0 if none waits",
 		"flyte.rollups.lag":       "how long the first end of an action that the roll-ups do not count has waited; 0 if they count all",
 		"flyte.starts.oldest":     "how long the oldest admitted action has waited for its cluster to begin with it",
 		"flyte.queue.oldest":      "how long the oldest action that is not admitted has waited, by queue",
@@ -169,14 +173,11 @@ func (s *Service) observeDatabase(ctx context.Context, set setter) error {
 		return err
 	}
 	set("flyte.starts.oldest", oldest.Seconds())
-	lag := time.Duration(0)
-	if found.UncountedSince != nil {
-		lag = max(0, now.Sub(*found.UncountedSince))
-	}
-	set("flyte.rollups.lag", lag.Seconds())
+	set("flyte.rollups.lag", since(found.UncountedSince, now))
+	set("flyte.conditions.oldest", since(found.WaitingSince, now))
 	for name, value := range map[string]int64{
 		"flyte.actions.held": found.Held, "flyte.actions.overdue": found.Overdue, "flyte.actions.stored": found.Actions,
-		"flyte.runs.deleting": found.Deletions, "flyte.webhooks.pending": found.Webhooks, "flyte.database.size": found.Bytes,
+		"flyte.conditions.waiting": found.Conditions, "flyte.runs.deleting": found.Deletions, "flyte.webhooks.pending": found.Webhooks, "flyte.database.size": found.Bytes,
 	} {
 		set(name, float64(value))
 	}
@@ -188,6 +189,14 @@ func (s *Service) observeDatabase(ctx context.Context, set setter) error {
 		set("flyte.loop.held", held, attribute.String("loop", loop.Name))
 	}
 	return nil
+}
+
+// since is for how many seconds something lasts that began at a time; 0 if it did not begin.
+func since(began *time.Time, now time.Time) float64 {
+	if began == nil {
+		return 0
+	}
+	return max(0, now.Sub(*began).Seconds())
 }
 
 func (s *Service) observeQueues(ctx context.Context, set setter) error {

@@ -180,7 +180,7 @@ func newLoops(config Config, deps Deps, meters *meters, replica string) (*loops,
 	l.writer = store.NewWriter(config.Writer, store.WriterDeps{
 		Pool: deps.Pool, Clock: deps.Clock, Waker: l.hub, Live: l.feed, Queues: l.queues, Logger: logger, Replica: replica,
 		Notify: deps.Outbox.NotifyPhases, EventSinks: deps.Outbox.EventSinks, GateLease: gateLease,
-		Records: deps.Records, Places: l.places, Counts: true,
+		Records: deps.Records, Places: l.places, Counts: true, Conditions: meters.conditions,
 	})
 	l.admission = admission.New(config.Admission, admission.Deps{
 		Queue: l.queue, Queues: l.queues, Admit: l.writer, Gate: l.writer.Gate(), Signals: admissionSignals{l.feed.Subscribe()},

@@ -32,6 +32,12 @@ type People interface {
 // AssignCondition implements insightv1connect.ConditionServiceHandler. Who is asked must be able to answer, else the condition would wait for
 // someone who cannot.
 func (h *Handler) AssignCondition(ctx context.Context, r *insightv1.AssignConditionRequest) (*insightv1.AssignConditionResponse, error) {
+	response, err := h.assign(ctx, r)
+	h.Assigned(ctx, r.GetSubject() == "", err)
+	return response, err
+}
+
+func (h *Handler) assign(ctx context.Context, r *insightv1.AssignConditionRequest) (*insightv1.AssignConditionResponse, error) {
 	assignee, err := h.assignee(ctx, r.GetSubject(), r.GetActionId().GetRun())
 	if err != nil {
 		return nil, err

@@ -31,6 +31,8 @@ type Handler struct {
 	Assignees Assignees
 	People    People // may be nil
 	Clock     clock.Clock
+	// Assigned counts calls of AssignCondition, by whether they ask no one in particular, and their error.
+	Assigned func(ctx context.Context, removed bool, err error)
 }
 
 var _ insightv1connect.ConditionServiceHandler = (*Handler)(nil)

@@ -82,7 +82,9 @@ func (l *Loop) pass(ctx context.Context) error {
 	now := l.deps.Clock.Now()
 	today := rollups.Day(now)
 	for _, step := range []func() (int, error){
-		func() (int, error) { return l.deps.Rows.Count(ctx, batch, now.Add(-l.config.Grace), today, *l.prices, l.sums) },
+		func() (int, error) {
+			return l.deps.Rows.Count(ctx, batch, now.Add(-l.config.Grace), today, *l.prices, l.sums)
+		},
 		func() (int, error) { return l.deps.Rows.Refresh(ctx, rowsAtOnce, today, *l.prices, l.sums) },
 		func() (int, error) { return l.deps.Rows.Reprice(ctx, rowsAtOnce, *l.prices) },
 	} {

@@ -4,7 +4,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"google.golang.org/protobuf/proto"
 
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/store/sqltext"
@@ -108,4 +110,32 @@ func (b *batch) saveFailures(statements *pgx.Batch) {
 	if len(failed) > 0 {
 		statements.Queue(insertFailures, sqltext.Column(failed, func(r *row) int64 { return r.ID }))
 	}
+}
+
+// ConditionEnd is the end of a condition that waited.
+type ConditionEnd struct {
+	Phase     state.Phase
+	Waited    time.Duration
+	Commented bool
+}
+
+// ConditionObserver is notified after each commit of the conditions that it ended. It must not block.
+type ConditionObserver interface {
+	ConditionsEnded(ended []ConditionEnd)
+}
+
+// conditionsEnded are the conditions that the batch ended.
+func (b *batch) conditionsEnded() (all []ConditionEnd) {
+	for _, run := range b.order {
+		for _, r := range run.ended {
+			if r.ActionType != schema.ActionCondition || r.wasPhase != state.Paused || !state.Terminal(r.Phase) {
+				continue
+			}
+			end := ConditionEnd{Phase: r.Phase, Waited: max(0, b.now.Sub(r.CreatedAt))}
+			var answer enginev1.StoredSignal
+			end.Commented = proto.Unmarshal(r.Signal, &answer) == nil && answer.GetComment() != ""
+			all = append(all, end)
+		}
+	}
+	return all
 }

@@ -54,6 +54,8 @@ type WriterDeps struct {
 	Waker  Waker
 	Live   LiveObserver
 	Logger zerolog.Logger
+	// Conditions is notified of conditions that ended; it may be nil.
+	Conditions ConditionObserver
 	// Records get the calls of operations that changed something.
 	Records Records
 	// Queues are the queues of the installation; nil means the default queue alone.

@@ -144,6 +144,11 @@ func (w *Writer) committed(b *batch) {
 	if w.deps.Records != nil {
 		w.deps.Records.Committed(b.changing)
 	}
+	if w.deps.Conditions != nil {
+		if ended := b.conditionsEnded(); len(ended) > 0 {
+			w.deps.Conditions.ConditionsEnded(ended)
+		}
+	}
 	change := b.liveChange()
 	b.settlePlaces(w.deps.Places, change)
 	w.gate.add(b.placesFreed())

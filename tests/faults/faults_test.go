@@ -162,7 +162,10 @@ func TestPointsAreThoseInTheCode(t *testing.T) {
 		}))
 	}
 	// No storm passes these: they take a limit of stored bytes, a second cluster that is away, and a test of their own.
-	elsewhere := []string{"stored.page", "stored.before-finish", "reclaim.after-batch", "rollups.before-commit", "rollups.after-commit"}
+	elsewhere := []string{
+		"stored.page", "stored.before-finish", "reclaim.after-batch", "rollups.before-commit", "rollups.after-commit",
+		"assign.before-commit", "assign.after-commit",
+	}
 	require.ElementsMatch(t, slices.Collect(maps.Keys(found)), slices.Concat(points(), jobPoints(), elsewhere))
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/work/failpoint"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
@@ -33,7 +34,7 @@ func New(pool *pgxpool.Pool) *Store { return &Store{pool: pool} }
 // Assign asks a person to answer a condition, in place of who was asked before; an assignee without a subject is no one. It returns
 // NotFound for an unknown action, and FailedPrecondition for one that does not wait for an answer.
 func (s *Store) Assign(ctx context.Context, action ident.Action, a Assignee) error {
-	return pgdb.Change(ctx, s.pool, func(tx pgx.Tx) error {
+	err := pgdb.Change(ctx, s.pool, func(tx pgx.Tx) error {
 		id, err := waiting(ctx, tx, action)
 		if err != nil {
 			return err
@@ -49,8 +50,13 @@ func (s *Store) Assign(ctx context.Context, action ident.Action, a Assignee) err
 		if err != nil {
 			return fmt.Errorf("assign a condition: %w", err)
 		}
+		failpoint.Here("assign.before-commit")
 		return nil
 	})
+	if err == nil {
+		failpoint.Here("assign.after-commit")
+	}
+	return err
 }
 
 // waiting is the id of a condition that waits. An answer that comes at the same time is not held up, and wins.

@@ -21,6 +21,9 @@ type Vitals struct {
 	Overdue int64
 	// Webhooks is the number of pending webhook calls.
 	Webhooks int64
+	// Conditions is the number of conditions that wait for an answer, WaitingSince when the oldest of them began; nil if none does.
+	Conditions   int64
+	WaitingSince *time.Time
 	// Deletions is the number of runs being deleted.
 	Deletions int64
 	// UncountedSince is when the first end came that the roll-ups do not count yet; nil if they count all.
@@ -38,6 +41,9 @@ type Lease struct {
 // counted bounds the count of each backlog.
 const counted = 10_000
 
+// isWaiting is the condition of the index actions_paused.
+const isWaiting = "phase = " + sqltext.Paused + " AND action_type = " + sqltext.Condition
+
 // readVitals counts through partial indexes, each backlog up to the bound.
 const readVitals = `SELECT pg_database_size(current_database()),
 	(SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'actions'::regclass),
@@ -46,6 +52,8 @@ const readVitals = `SELECT pg_database_size(current_database()),
 		+ (SELECT count(*) FROM (SELECT 1 FROM actions WHERE due = ` + sqltext.DueStart + ` AND wake_at < $1 LIMIT $2) s),
 	(SELECT count(*) FROM (SELECT 1 FROM webhooks LIMIT $2) w),
 	(SELECT count(*) FROM (SELECT 1 FROM run_deletions WHERE rows_gone_at IS NULL LIMIT $2) r),
+	(SELECT count(*) FROM (SELECT 1 FROM actions WHERE ` + isWaiting + ` LIMIT $2) c),
+	(SELECT created_at FROM actions WHERE ` + isWaiting + ` ORDER BY created_at, id LIMIT 1),
 	(SELECT min(a.ended_at) FROM (SELECT action_id FROM uncounted_ends ORDER BY action_id LIMIT 100) u JOIN actions a ON a.id = u.action_id)`
 
 // oldestStart looks at the first attempts alone: the pause before another one may be long. Actions of pools wait for a worker.
@@ -69,7 +77,7 @@ func ReadVitals(ctx context.Context, pool *pgxpool.Pool, now time.Time) (Vitals,
 	var v Vitals
 	var statements pgx.Batch
 	statements.Queue(readVitals, now, counted).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&v.Bytes, &v.Actions, &v.Held, &v.Overdue, &v.Webhooks, &v.Deletions, &v.UncountedSince)
+		return row.Scan(&v.Bytes, &v.Actions, &v.Held, &v.Overdue, &v.Webhooks, &v.Deletions, &v.Conditions, &v.WaitingSince, &v.UncountedSince)
 	})
 	statements.Queue(`SELECT name, holder, expires_at FROM leases ORDER BY name`).Query(func(rows pgx.Rows) (err error) {
 		v.Leases, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Lease])
