@@ -173,6 +173,9 @@ func (s *signIn) mount(r rpc.Registrar) {
 	if s != nil {
 		metadata.Server = s.server.Metadata
 	}
+	if s != nil {
+		r.Handle("GET "+authserver.MetadataPath, http.HandlerFunc(s.server.ServeMetadata))
+	}
 	r.Handle(authconnect.NewIdentityServiceHandler(identity.Users{}, options))
 	r.Handle(authconnect.NewAuthMetadataServiceHandler(metadata, options))
 }

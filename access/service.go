@@ -19,6 +19,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/access/accounts"
 	"github.com/flyte-binary/flyte-binary/access/audit"
+	"github.com/flyte-binary/flyte-binary/access/authserver"
 	"github.com/flyte-binary/flyte-binary/access/keys"
 	"github.com/flyte-binary/flyte-binary/access/limits"
 	"github.com/flyte-binary/flyte-binary/access/policy"
@@ -174,6 +175,14 @@ func (s *Service) pages() http.Handler {
 
 // Assertions tells apps who calls them; nil where access is open.
 func (s *Service) Assertions() *visitors.Assertions { return s.assertions }
+
+// AuthorizationServer issues the tokens of people; nil where no one signs in.
+func (s *Service) AuthorizationServer() *authserver.Server {
+	if s.signIn == nil {
+		return nil
+	}
+	return s.signIn.server
+}
 
 // Visitors lets browsers sign in at the hosts of apps; nil where no one signs in.
 func (s *Service) Visitors() *visitors.Visitors {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/flyte-binary/flyte-binary/access/authserver"
 	accessstore "github.com/flyte-binary/flyte-binary/access/store"
 	"github.com/flyte-binary/flyte-binary/apps/gateway"
 	"github.com/flyte-binary/flyte-binary/console"
@@ -55,9 +56,13 @@ func buildConsole(_ context.Context, p *process) (lifecycle.Part, error) {
 
 // buildMCP serves agents. Their tools call the port's own procedures, each with the credential of its caller.
 func buildMCP(_ context.Context, p *process) (lifecycle.Part, error) {
-	service, err := mcp.New(p.config.MCP, mcp.Deps{
+	deps := mcp.Deps{
 		API: p.mux, PublicURL: p.config.Access.PublicURL, Version: p.options.Version, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
-	})
+	}
+	if server := p.access.AuthorizationServer(); server != nil {
+		deps.Authorization = &mcp.Authorization{URL: server.URL, Issuer: server.Issuer(), Scopes: authserver.Scopes()}
+	}
+	service, err := mcp.New(p.config.MCP, deps)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,8 @@ type Deps struct {
 	API http.Handler
 	// PublicURL is where people reach the console; empty if unknown, and then answers have no links.
 	PublicURL string
+	// Authorization says where an agent gets a token; nil where callers do not sign in.
+	Authorization *Authorization
 	// Version is that of the server.
 	Version string
 	Clock   clock.Clock
@@ -73,10 +75,22 @@ func (s *Service) Mount(registrar rpc.Registrar) {
 	if !s.config.Enabled {
 		return
 	}
-	registrar.Handle(Path, s.handler(false))
+	s.mount(registrar, Path, false)
 	if s.config.Changes {
-		registrar.Handle(ChangesPath, s.handler(true))
+		s.mount(registrar, ChangesPath, true)
 	}
+}
+
+// mount mounts one address and, where callers sign in, what agents have to know for that.
+func (s *Service) mount(registrar rpc.Registrar, path string, changes bool) {
+	handler := s.handler(changes)
+	if s.deps.Authorization == nil {
+		registrar.Handle(path, handler)
+		return
+	}
+	one := resource{handler, path, s.deps.Authorization}
+	registrar.Handle(path, one)
+	registrar.Handle("GET "+MetadataPath+path, http.HandlerFunc(one.describe))
 }
 
 type sessionKey struct{}

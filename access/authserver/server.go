@@ -6,6 +6,7 @@ package authserver
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
@@ -23,6 +24,9 @@ import (
 
 // Path is where the server is mounted.
 const Path = "/access/oauth2/"
+
+// MetadataPath is where clients find what the server can do, by the path of its issuer (RFC 8414).
+const MetadataPath = "/.well-known/oauth-authorization-server/access/oauth2"
 
 // The endpoints, below the issuer.
 const (
@@ -109,6 +113,13 @@ func (s *Server) Metadata() *oidc.DiscoveryConfiguration {
 		TokenEndpointAuthMethodsSupported: []oidc.AuthMethod{oidc.AuthMethodNone, oidc.AuthMethodBasic, oidc.AuthMethodPost},
 		CodeChallengeMethodsSupported:     []oidc.CodeChallengeMethod{oidc.CodeChallengeMethodS256},
 	}
+}
+
+// ServeMetadata serves Metadata. It has no secret, and any page may read it.
+func (s *Server) ServeMetadata(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Access-Control-Allow-Origin", "*")
+	_ = json.NewEncoder(w).Encode(s.Metadata()) // a failed write means that the client has gone
 }
 
 // Discovery implements op.Server.

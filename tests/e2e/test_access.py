@@ -3,18 +3,26 @@ an authority that the configuration names."""
 
 from __future__ import annotations
 
+import asyncio
 import http.cookiejar
+import http.server
 import json
 import os
 import pathlib
 import re
+import ssl
 import subprocess
 import sys
 import threading
 import urllib.parse
 import urllib.request
 
+import httpx
 import pytest
+from mcp import ClientSession
+from mcp.client.auth import OAuthClientProvider, TokenStorage
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 
 from conftest import ABORTED_AT_EXIT
 from server import BINARY, Server, eventually, free_port
@@ -121,6 +129,63 @@ def test_the_demos_own_configuration(closed: Server):
     """It names the endpoint, the certificate and the way to sign in."""
     text = (closed.data / "config.yaml").read_text()
     assert "insecure: false" in text and authority(closed) in text and "authType: Pkce" in text
+
+
+class Memory(TokenStorage):
+    """Remembers what an agent knows: at first who it is."""
+
+    def __init__(self, redirect: str):
+        self.tokens, self.client = None, OAuthClientInformationFull(client_id="flyte-cli", redirect_uris=[redirect], token_endpoint_auth_method="none")
+
+    async def get_tokens(self) -> OAuthToken | None:
+        return self.tokens
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        self.tokens = tokens
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        return self.client
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        raise AssertionError("it is known already")
+
+
+class Callback(http.server.BaseHTTPRequestHandler):
+    """Takes the code that a browser brings."""
+
+    def do_GET(self):
+        self.server.brought = dict(urllib.parse.parse_qsl(urllib.parse.urlparse(self.path).query))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def test_an_agent_finds_where_its_person_signs_in(closed: Server):
+    """The reference client of MCP knows the address of the agent's tools and the id of the public client, and finds the rest."""
+    with http.server.ThreadingHTTPServer(("localhost", 0), Callback) as listener:
+        threading.Thread(target=listener.serve_forever, daemon=True).start()
+        redirect = f"http://localhost:{listener.server_port}/callback"
+        storage, address = Memory(redirect), f"https://{closed.endpoint}/mcp"
+
+        async def browse(url: str) -> None:
+            await asyncio.to_thread(Browser(closed, "viewer").sign_in, url)
+
+        async def callback() -> tuple[str, str | None]:
+            return listener.brought["code"], listener.brought.get("state")
+
+        async def projects() -> str:
+            sign_in = OAuthClientProvider(address, OAuthClientMetadata(redirect_uris=[redirect]), storage, browse, callback)
+            trusted = ssl.create_default_context(cafile=authority(closed))
+            async with httpx.AsyncClient(auth=sign_in, verify=trusted, timeout=60) as client:
+                async with streamable_http_client(address, http_client=client) as (reads, writes, _), ClientSession(reads, writes) as one:
+                    await one.initialize()
+                    return (await one.call_tool("list_projects", {})).content[0].text
+
+        assert "flytesnacks" in asyncio.run(projects())
+        listener.shutdown()
+    assert storage.tokens.refresh_token and "offline_access" in storage.tokens.scope, storage.tokens
 
 
 def test_device_flow(closed: Server, tmp_path: pathlib.Path):

@@ -18,6 +18,11 @@ var routes = map[string]Rule{
 	// Where people and clients sign in. Its pages and endpoints check what they are sent.
 	"/access/": {By: public, Action: "identity.authenticate"},
 
+	// Where agents and other clients find out who issues tokens, and for what (RFC 8414, RFC 9728).
+	"GET /.well-known/oauth-authorization-server/access/oauth2": {By: public, Action: "identity.authenticate"},
+	"GET /.well-known/oauth-protected-resource/mcp":             {By: public, Action: "identity.authenticate"},
+	"GET /.well-known/oauth-protected-resource/mcp/changes":     {By: public, Action: "identity.authenticate"},
+
 	// The console's files hold no data; what its pages show comes from calls that are authorized.
 	"GET /{$}": {By: public, Action: "console.view"},
 	"GET /v2/": {By: public, Action: "console.view"},

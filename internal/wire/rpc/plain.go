@@ -16,6 +16,9 @@ type plain struct {
 	authorise *authorisation
 }
 
+// Challenger is a handler that says in WWW-Authenticate how a caller without a credential gets one.
+type Challenger interface{ Challenge() string }
+
 // guard is h behind the rule of its pattern.
 func (p *plain) guard(pattern string, rule authz.Rule, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -24,12 +27,17 @@ func (p *plain) guard(pattern string, rule authz.Rule, h http.Handler) http.Hand
 			err = p.authorise.request(ctx, requestOf(r, pattern), rule, authz.Resource{})
 		}
 		if err != nil {
+			if challenger, ok := h.(Challenger); ok && connect.CodeOf(toConnect(err)) == connect.CodeUnauthenticated {
+				w.Header().Set(challenge, challenger.Challenge())
+			}
 			refuse(w, err)
 			return
 		}
 		h.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
+
+const challenge = "WWW-Authenticate"
 
 // isCall reports whether a request is a call by its form. Every GET could be one; those of browsers and probes are not.
 func isCall(r *http.Request) bool {
@@ -56,7 +64,9 @@ func refuse(w http.ResponseWriter, err error) {
 	switch wire.Code() { //nolint:exhaustive // the rest is our fault
 	case connect.CodeUnauthenticated:
 		status = http.StatusUnauthorized
-		w.Header().Set("WWW-Authenticate", "Bearer")
+		if w.Header().Get(challenge) == "" {
+			w.Header().Set(challenge, "Bearer")
+		}
 	case connect.CodeNotFound:
 		status = http.StatusNotFound
 	case connect.CodePermissionDenied:
