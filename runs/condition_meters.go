@@ -12,7 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// conditionMeters count what becomes of conditions, and who is asked to answer them.
+// conditionMeters count how conditions end, and who is asked to answer them.
 type conditionMeters struct {
 	ended, comments, assignments metric.Int64Counter
 	wait                         metric.Float64Histogram
