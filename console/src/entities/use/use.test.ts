@@ -7,6 +7,7 @@ test("money has the sign of its currency, and digits that say something", () => 
   expect(money(1.84, "USD")).toBe("$1.84");
   expect(money(0.00123, "EUR")).toBe("€0.0012");
   expect(money(0, "USD")).toBe("$0.00");
+  expect(money(0.00004, "USD")).toBe("< $0.0001");
   expect(money(3, "credits!")).toBe("3.00 credits!");
 });
 

@@ -2,8 +2,12 @@ import type { Use } from "@gen/flytebinary/insight/v1/health_pb.js";
 import { language } from "@/texts/language";
 import { count, fixed } from "@/texts/texts";
 
+/** The least amount of money that is shown as such. */
+const least = 0.0001;
+
 /** An amount of money: with the sign of a known currency, otherwise with its name. Small amounts have more digits. */
 export function money(amount: number, currency: string): string {
+  if (amount > 0 && amount < least) return `< ${money(least, currency)}`;
   const digits = amount > 0 && amount < 0.1 ? 4 : 2;
   try {
     return new Intl.NumberFormat(language, { style: "currency", currency, minimumFractionDigits: 2, maximumFractionDigits: digits }).format(amount);
