@@ -10,12 +10,13 @@ for (const route of routes) {
     await page.setViewportSize(widths.tablet);
     await page.emulateMedia({ colorScheme: "light" });
     await page.goto(addressOf(route, runs));
-    await expect(page.getByRole("heading").first()).toBeVisible();
+    await expect(page.locator("body")).toContainText(/\w/);
     await expect(page.getByText(/^Loading /)).toHaveCount(0);
     for (const [name, size] of Object.entries(widths)) {
       await page.setViewportSize(size);
       await page.emulateMedia({ colorScheme: "light" });
       await expectAccessible(page);
+      await expectAccessible(page, ["target-size"]); // axe leaves it out otherwise
       // What is dark differs in nothing but its colors.
       await page.emulateMedia({ colorScheme: "dark" });
       await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
