@@ -107,7 +107,7 @@ func (m *Meter) Run(ctx context.Context) {
 	if m.config.Interval <= 0 {
 		return
 	}
-	for pause := m.config.Interval; clock.Sleep(ctx, m.deps.Clock, pause) == nil; {
+	for pause := m.first(); clock.Sleep(ctx, m.deps.Clock, pause) == nil; {
 		m.round(ctx)
 		pause = max(0, min(m.first(), m.whole.Add(m.config.Interval).Sub(m.deps.Clock.Now())))
 	}
