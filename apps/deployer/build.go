@@ -178,7 +178,7 @@ func digestOf(pod *corev1.PodTemplateSpec) (string, error) {
 	return hex.EncodeToString(sum[:16]), nil
 }
 
-// holder is whose Kubernetes Secrets a revision's are. They have no owner, since they come before the Deployment.
+// holder is whose Kubernetes Secrets a revision's are. They have no owner: they end when the revision sleeps.
 func (s *session) holder(t *target) *attemptsecret.Holder {
 	id := t.app.GetId()
 	return &attemptsecret.Holder{
@@ -190,9 +190,13 @@ func (s *session) holder(t *target) *attemptsecret.Holder {
 	}
 }
 
-// writeSecrets writes what the pods refer to. The values are those of the moment when the revision starts.
+// writeSecrets writes what the pods refer to. The values are those of the moment when the revision starts. A Deployment without replicas
+// comes first: it shows that there are Secrets, should this process end before it has made the Deployment.
 func (s *session) writeSecrets(ctx context.Context, t *target, made *appsv1.Deployment) error {
 	holder := s.holder(t)
+	if t.have.deployment(t.revision.GetRevision()) == nil {
+		holder.Before = func(ctx context.Context) error { return s.announce(ctx, made) }
+	}
 	if err := s.secrets.PrepareFor(ctx, holder, &made.Spec.Template); err != nil {
 		return err
 	}
@@ -203,6 +207,21 @@ func (s *session) writeSecrets(ctx context.Context, t *target, made *appsv1.Depl
 	if written {
 		made.Annotations[annotationSecrets] = "true"
 	}
+	return nil
+}
+
+// announce creates a Deployment without replicas, once.
+func (s *session) announce(ctx context.Context, made *appsv1.Deployment) error {
+	if made.UID != "" {
+		return nil
+	}
+	bare, none := made.DeepCopy(), int32(0)
+	bare.Spec.Replicas = &none
+	bare.Annotations[annotationSecrets] = "true"
+	if err := s.create(ctx, bare); err != nil {
+		return err
+	}
+	made.UID = bare.UID
 	return nil
 }
 

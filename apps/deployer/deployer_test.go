@@ -258,6 +258,33 @@ func TestSecretsLiveAsLongAsReplicas(t *testing.T) {
 	require.Equal(t, "second", value())
 }
 
+// A process that ends between the Secret and the Deployment of a revision leaves no Secret of which no one knows: a Deployment comes first.
+func TestADeploymentShowsThatThereAreSecrets(t *testing.T) {
+	f := newFixture(t)
+	f.secrets["key"] = "first"
+	f.fleet.want(hello("uid-9", revision(1, 1, func(spec *app.Spec) {
+		spec.SecurityContext = &app.SecurityContext{Secrets: []*core.Secret{{Key: "key", MountRequirement: core.Secret_ENV_VAR}}}
+	})), false)
+	seen, err := f.Clientset.AppsV1().Deployments(f.Namespace).Watch(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	defer seen.Stop()
+	f.start()
+	first, ok := (<-seen.ResultChan()).Object.(*appsv1.Deployment)
+	require.True(t, ok)
+	require.Zero(t, *first.Spec.Replicas)
+	require.Equal(t, "true", first.Annotations["flyte.org/app-secrets"])
+	f.awaitDeployments("1×1")
+	var found corev1.SecretList
+	require.NoError(t, f.Client.List(t.Context(), &found, client.InNamespace(f.Namespace)))
+	require.Len(t, found.Items, 1)
+	versions := [2]int{}
+	for i, version := range []string{first.ResourceVersion, found.Items[0].ResourceVersion} { // a Secret of a revision never changes
+		versions[i], err = strconv.Atoi(version)
+		require.NoError(t, err)
+	}
+	require.Less(t, versions[0], versions[1])
+}
+
 // A connector is an app like any other: what it asks for is injected as variables and as files.
 func TestSecretsOfAConnectorAreInjected(t *testing.T) {
 	f := newFixture(t)

@@ -167,11 +167,14 @@ func (s *session) deploy(ctx context.Context, t *target) error {
 		return err
 	}
 	made.Spec.Replicas = &replicas
-	if have == nil {
-		err = s.create(ctx, made)
-	} else {
+	switch {
+	case have != nil:
 		made.ResourceVersion = have.ResourceVersion
 		err = s.client.Update(ctx, made)
+	case made.UID != "": // it was announced
+		err = s.client.Update(ctx, made)
+	default:
+		err = s.create(ctx, made)
 	}
 	if err == nil {
 		s.checked.Store(key, nil)

@@ -1,6 +1,8 @@
 package attemptsecret
 
 import (
+	"context"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -28,6 +30,8 @@ type Holder struct {
 	Worker string
 	// Owner is the object whose deletion deletes them; nil where the caller deletes them.
 	Owner *metav1.OwnerReference
+	// Before is called before a Secret is written, so that one without owner is known to exist; nil means nothing.
+	Before func(ctx context.Context) error
 	// Labels tell the Secrets of a holder without owner from those of others. The labels of its pods have them.
 	Labels map[string]string
 }

@@ -232,6 +232,11 @@ func (k *Keeper) object(holder *Holder, pod *corev1.PodTemplateSpec, name string
 // ensure creates a Secret once. One that a deleted holder of the same name left is deleted, and the next try creates
 // it. Secrets are never read through a cache, which would keep the values of all of them.
 func (k *Keeper) ensure(ctx context.Context, holder *Holder, object *corev1.Secret) error {
+	if holder.Before != nil {
+		if err := holder.Before(ctx); err != nil {
+			return err
+		}
+	}
 	key := client.ObjectKeyFromObject(object)
 	err := k.deps.Writer.Create(ctx, object)
 	switch {
