@@ -70,7 +70,7 @@ func appsAnswer(e *Evidence, f *findings) {
 				f.add("app %s: a request was answered with %d: %s", one.Name, answer.Status, answer.Text)
 			}
 		}
-		if served == 0 && one.Removed.IsZero() && !(one.Hung && one.Last.Status == http.StatusOK) {
+		if served == 0 && one.Removed.IsZero() && (!one.Hung || one.Last.Status != http.StatusOK) {
 			f.add("app %s never answered", one.Name)
 		}
 	}
