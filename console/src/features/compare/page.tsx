@@ -169,7 +169,8 @@ function Compared({ place, keys, onDrop }: ComparedProps) {
           ))}
         </div>
       )}
-      {!absent.has(0) && !absent.has(chosen) && (
+      {/* Of a run that does not exist, its own notice says so; no second one flashes up. */}
+      {details[0] && details[chosen] && !absent.has(0) && !absent.has(chosen) && (
         <>
           <Data key={`data ${chosen}`} a={a} b={b} two={runs.length === 2} />
           <CodeDiff key={`code ${chosen}`} a={a} b={b} marks={marks} />
