@@ -56,7 +56,11 @@ export function History({ place, task, version, range, onRange, deployed }: Hist
         {answer.data && <Summary buckets={buckets} />}
       </div>
       {answer.error && <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />}
-      {answer.isLoading && <Loading what={t("history")} />}
+      {answer.isLoading && (
+        <div className={css["pending"]}>
+          <Loading what={t("history")} />
+        </div>
+      )}
       {answer.data && buckets.some((one) => ended(one) > 0) && (
         <Drawn buckets={buckets} marks={marksOf(deployed, minute - ranges[range] * 3_600_000, minute)} />
       )}
