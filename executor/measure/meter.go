@@ -102,6 +102,9 @@ func New(config Config, deps Deps) (*Meter, error) {
 	return m, m.export(deps.Meter)
 }
 
+// resolution is that of curves: two measurements within it would be one point twice, as after this process stood still.
+const resolution = time.Second
+
 // Run measures until ctx ends.
 func (m *Meter) Run(ctx context.Context) {
 	if m.config.Interval <= 0 {
@@ -109,7 +112,7 @@ func (m *Meter) Run(ctx context.Context) {
 	}
 	for pause := m.first(); clock.Sleep(ctx, m.deps.Clock, pause) == nil; {
 		m.round(ctx)
-		pause = max(0, min(m.first(), m.whole.Add(m.config.Interval).Sub(m.deps.Clock.Now())))
+		pause = max(resolution, min(m.first(), m.whole.Add(m.config.Interval).Sub(m.deps.Clock.Now())))
 	}
 }
 
