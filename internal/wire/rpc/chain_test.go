@@ -156,7 +156,7 @@ func TestMessagesComeInParts(t *testing.T) {
 	require.Equal(t, "run {1} has no attempt {2}", parts(rpc.NotFound("run %s has no attempt %d", "r", 7)).GetText())
 	require.Equal(t, []string{"r", "7"}, parts(rpc.NotFound("run %s has no attempt %d", "r", 7)).GetValues())
 	require.Equal(t, []string{"5"}, parts(rpc.InvalidArgument("limit", "at most %d", 5)).GetValues(), "beside the field")
-	require.Nil(t, parts(rpc.NotFound("%s", "what somebody else says")), "free text has no translation")
+	require.Nil(t, parts(rpc.NotFound("%s", "the words of another server")), "free text has no translation")
 	require.Nil(t, parts(rpc.NotFound("run %s does not exist", strings.Repeat("x", 2000))), "headers are small")
 }
 
