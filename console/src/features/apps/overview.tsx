@@ -78,7 +78,8 @@ function Replicas({ replicas, said, onLog }: ReplicasProps) {
           label: t("State"),
           cell: (replica) => (
             <span>
-              <Tag>{stateOf(replica)}</Tag> {replica.reason && !said.some((text) => saysTheSame(text, replica.reason)) && <Message of={sayMessage(replica.reason)} />}
+              <Tag>{stateOf(replica)}</Tag>{" "}
+              {replica.reason && !said.some((text) => saysTheSame(text, replica.reason)) && <Message of={sayMessage(replica.reason)} />}
             </span>
           ),
         },
