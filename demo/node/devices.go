@@ -102,8 +102,10 @@ type deviceRecord struct {
 }
 
 // holdDevices makes sure that a pod has its devices, which the binder took unless something else has bound the pod, and notes them
-// for the next node.
+// for the next node. Containers of a pod start side by side, and the note is of all of them.
 func (w *worker) holdDevices() error {
+	w.prepare.Lock()
+	defer w.prepare.Unlock()
 	pod := w.pod()
 	wishes := w.n.cfg.wishes(pod, capacity.Request(pod))
 	if len(wishes) == 0 || len(w.n.devices.All()) == 0 {

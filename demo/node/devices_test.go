@@ -136,7 +136,7 @@ func TestContainersShareTheDevicesOfTheirPod(t *testing.T) {
 		first.Name, first.Command = "init", []string{"sh", "-c", `echo "[$CUDA_VISIBLE_DEVICES]" >> ` + dir + "/init"}
 		p.Spec.Containers, p.Spec.InitContainers = append(p.Spec.Containers, *second), []corev1.Container{*first}
 	}))
-	require.Equal(t, corev1.PodSucceeded, pod.Status.Phase)
+	require.Equal(t, corev1.PodSucceeded, pod.Status.Phase, "%+v", pod.Status)
 	require.Equal(t, "[GPU-a]", content(t, dir+"/init"))
 	require.Equal(t, "main [GPU-a]", content(t, dir+"/main"))
 	require.Equal(t, "[GPU-b]", content(t, dir+"/second"))

@@ -29,7 +29,7 @@ type worker struct {
 	dirty   chan struct{} // the status has changed
 	decided chan struct{} // closed when the status is final
 
-	prepare sync.Mutex        // held while volumes are made
+	prepare sync.Mutex        // held while volumes are made and devices are noted
 	volumes map[string]string // GUARDED_BY(prepare): by name, nil before they are made
 
 	mu         sync.Mutex
