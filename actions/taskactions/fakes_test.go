@@ -44,6 +44,7 @@ type engine struct {
 	asked       [][]int64                                            // GUARDED_BY(mu): uids of each GetAssignments
 	phases      map[string]common.ActionPhase                        // GUARDED_BY(mu): by name; unknown actions are not found
 	away        bool                                                 // GUARDED_BY(mu)
+	clean       bool                                                 // GUARDED_BY(mu): streams end without an error
 }
 
 func newEngine() *engine {
@@ -74,7 +75,7 @@ func (e *engine) WatchAssignments(ctx context.Context, _ *enginev1.WatchAssignme
 		select {
 		case message, ok := <-changes:
 			if !ok {
-				return rpc.Unavailable(nil, "broken")
+				return e.end()
 			}
 			if err := stream.Send(message); err != nil {
 				return err
@@ -131,11 +132,33 @@ func (e *engine) change(apply func(), told bool, message *enginev1.WatchAssignme
 	}
 }
 
-// breakStreams ends every stream.
+// breakStreams ends every stream with an error.
 func (e *engine) breakStreams(away bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.away = away
+	e.away, e.clean = away, false
+	e.endAll()
+}
+
+// endStreams ends every stream without an error, as at its age.
+func (e *engine) endStreams() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.clean = true
+	e.endAll()
+}
+
+func (e *engine) end() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.clean {
+		return nil
+	}
+	return rpc.Unavailable(nil, "broken")
+}
+
+// endAll is for callers that hold mu.
+func (e *engine) endAll() {
 	for s := range e.subscribers {
 		close(s)
 		delete(e.subscribers, s)

@@ -20,9 +20,10 @@ const (
 )
 
 // fence keeps new objects from being created while pods may run that the control plane has given up: attempts that it took back while
-// this process, or the one before it, could not hear it. It is up from the start of a session, and from the first stream after a failed
-// one, until the first comparison has found no such pods or they have ended. It also goes up for attempts that are taken back while the
-// stream works: the control plane hears the link of a cluster apart from it, and gives up what runs there by the link alone.
+// this process, or the one before it, could not hear it. It is up from the start of a session, and from the start of a stream after a
+// failed one or after a silence, until its comparison has found no such pods or they have ended. It also goes up for attempts that are
+// taken back while the stream works: the control plane hears the link of a cluster apart from it, and gives up what runs there by the link
+// alone.
 type fence struct {
 	mu    sync.Mutex
 	down  chan struct{} // GUARDED_BY(mu): closed while new objects may be created

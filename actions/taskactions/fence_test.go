@@ -47,6 +47,25 @@ func TestNewObjectsWaitForThePodsOfActionsThatAreTakenAwayWhileTheStreamWorks(t 
 	f.eventually("next")
 }
 
+// A stream ended at its age, and the next one was held up for so long that the API took an action back. Its pod ends before anything new
+// begins here.
+func TestNewObjectsWaitForThePodsOfActionsThatAreTakenAwayBetweenTwoStreams(t *testing.T) {
+	f := newFixture(t)
+	taken, next := assignment(1, "taken"), assignment(2, "next")
+	f.engine.assign(taken, true)
+	f.start()
+	f.eventually("taken")
+	f.executor.setPods(1, true)
+	f.doubtful.Store(true)
+	f.engine.release(taken, false)
+	f.engine.assign(next, false)
+	f.engine.endStreams()
+	f.eventually("")
+	require.Never(t, func() bool { return f.actions(f.cluster.Namespace) != "" }, 400*time.Millisecond, 10*time.Millisecond)
+	f.executor.setPods(1, false)
+	f.eventually("next")
+}
+
 // What is released while the control plane hears this cluster is an abort, and holds up nothing.
 func TestNewObjectsDoNotWaitForThePodsOfAbortedActions(t *testing.T) {
 	f := newFixture(t)

@@ -99,6 +99,9 @@ func (s *session) run(ctx context.Context) {
 func (s *session) appeared(object any) {
 	if uid, ok := uidOf(object); ok {
 		if live, known := s.desired.isLive(uid); known && !live {
+			if s.doubtful() { // its creation was under way when the action was taken back
+				s.fence.give(uid)
+			}
 			s.removals.Add(uid)
 		}
 	}

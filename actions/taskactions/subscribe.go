@@ -37,7 +37,8 @@ func (s *session) subscribe(ctx context.Context) {
 func (s *session) follow(ctx context.Context, assignments *stream.Stream[enginev1.WatchAssignmentsResponse]) error {
 	var guarding sync.WaitGroup
 	defer guarding.Wait()
-	if s.failed.Swap(false) {
+	// A stream that ended cleanly, at its age, leaves doubt too: the next one may have been held up for longer than the API waits.
+	if s.failed.Swap(false) || s.doubtful() {
 		s.fence.raise()
 	}
 	snapshot := make(chan struct{})

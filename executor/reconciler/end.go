@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -113,29 +114,40 @@ func (r *Reconciler) HoldsPods(uid int64) bool {
 	})
 }
 
+// cacheLag is how long after an attempt was stopped the cache may still not know of a pod that was created just before.
+const cacheLag = time.Second
+
 // taskDeleted removes what an action left whose TaskAction was deleted, as happens on an abort. What this process never
 // saw is left to the garbage collector and to the sweep.
 func (r *Reconciler) taskDeleted(ctx context.Context, key types.NamespacedName) error {
 	entry := r.memory.remove(key)
-	if entry == nil || entry.attempt == nil {
+	if entry == nil {
+		return nil
+	}
+	if entry.attempt == nil {
+		r.memory.stopped(entry)
 		return nil
 	}
 	entry.mu.Lock()
 	finishing := entry.finishing
 	entry.mu.Unlock()
 	switch {
-	case finishing:
-		return nil // finish does the same.
+	case finishing: // finish does the same.
+		r.memory.stopped(entry)
+		return nil
 	case entry.sealed == nil:
-		r.memory.stops(entry, true)
 		if err := r.stopAttempt(ctx, entry.attempt); err != nil {
 			r.memory.restore(key, entry) // retried when the API server is back
 			return err
 		}
-		r.memory.stops(entry, false)
+		r.work.Go(func() {
+			_ = clock.Sleep(r.lifetime, r.deps.Clock, cacheLag)
+			r.memory.stopped(entry)
+		})
 		return nil
 	}
 	// Its process had ended. The pod is removed when the logs are sealed.
+	r.memory.stopped(entry)
 	r.work.Go(func() {
 		waitClosed(entry.sealed)
 		r.withSlot(func(ctx context.Context) {

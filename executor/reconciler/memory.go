@@ -132,15 +132,11 @@ func (m *memory) find(key types.NamespacedName) *entry {
 	return m.entries[key]
 }
 
-// stops notes that the attempt of a removed entry is being stopped, or no longer is.
-func (m *memory) stops(one *entry, still bool) {
+// stopped notes that the attempt of a removed entry has been stopped.
+func (m *memory) stopped(one *entry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if still {
-		m.stopping[one] = struct{}{}
-	} else {
-		delete(m.stopping, one)
-	}
+	delete(m.stopping, one)
 }
 
 // has reports whether an attempt of an action is known that was not stopped: an operator may still give it pods.
@@ -160,12 +156,16 @@ func (m *memory) has(action string) bool {
 	return false
 }
 
-// remove removes the entry of a TaskAction that was deleted; nil if there was none.
+// remove removes the entry of a TaskAction that was deleted; nil if there was none. Its attempt counts as being stopped until stopped or
+// restore is called.
 func (m *memory) remove(key types.NamespacedName) *entry {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	found := m.entries[key]
 	delete(m.entries, key)
+	if found != nil {
+		m.stopping[found] = struct{}{}
+	}
 	return found
 }
 
@@ -173,10 +173,9 @@ func (m *memory) remove(key types.NamespacedName) *entry {
 func (m *memory) restore(key types.NamespacedName, e *entry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	delete(m.stopping, e)
 	if m.entries[key] == nil {
 		m.entries[key] = e
-	} else {
-		delete(m.stopping, e)
 	}
 }
 

@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -327,6 +328,26 @@ func TestWhatIsBelowAnAbortIsNotHeldToItsScript(t *testing.T) {
 	run := &e.Runs[0]
 	run.Script.Children[1].Children = []script.Node{{Name: "n5", Kind: script.Task}}
 	require.Empty(t, check.Check(e), "its parent was stopped before it recorded it")
+}
+
+// TestARetryOfTheClusterItselfIsNotNew: the cluster had the action before it was lost.
+func TestARetryOfTheClusterItselfIsNotNew(t *testing.T) {
+	at := func(second int) time.Time { return created.Add(time.Duration(second) * time.Second) }
+	e := good()
+	events := e.Runs[0].Events
+	for i := range events {
+		events[i].At = at(i)
+	}
+	events[5].At, events[8].Lost, events[8].Cluster, events[8].At = at(1), true, "east", at(3)
+	e.Lives = map[check.Life]check.Span{
+		{Cluster: "east", Action: 3, Attempt: 1}: {First: at(2), Last: at(20)},
+		{Cluster: "east", Action: 2, Attempt: 2}: {First: at(10), Last: at(30)},
+	}
+	for _, violation := range check.Check(e) {
+		require.NotContains(t, fmt.Sprint(violation), "still had pods")
+	}
+	events[3].Lost = true // then another placement made the second attempt
+	require.Contains(t, fmt.Sprint(check.Check(e)), "still had pods there when attempt 2 of action 2")
 }
 
 func TestManyViolationsAreCounted(t *testing.T) {

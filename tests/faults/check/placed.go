@@ -26,15 +26,24 @@ func clustersAreHeard(e *Evidence, f *findings) {
 	}
 }
 
-// oldPodsEndFirst: when a cluster is back, the pods of all attempts that it lost end before any new work begins there. Work is new if it
-// was queued after the loss.
+// oldPodsEndFirst: when a cluster is back, the pods of all attempts that it lost end before any new work begins there. Work is new if its
+// action was queued after the loss: a cluster that has an action makes its next attempts by itself.
 func oldPodsEndFirst(e *Evidence, f *findings) {
 	queued, named := map[Life]time.Time{}, map[Life]string{} // by attempt, without the cluster
+	lost := map[Life]bool{}
 	for i := range e.Runs {
 		for _, event := range e.Runs[i].Events {
 			attempt := Life{Action: event.Action, Attempt: event.Attempt}
-			if _, known := queued[attempt]; !known {
-				queued[attempt], named[attempt] = event.At, fmt.Sprintf("attempt %d of action %d of run %s", event.Attempt, event.Action, e.Runs[i].Name)
+			if event.Lost {
+				lost[attempt] = true
+			}
+			if _, known := queued[attempt]; known {
+				continue
+			}
+			queued[attempt], named[attempt] = event.At, fmt.Sprintf("attempt %d of action %d of run %s", event.Attempt, event.Action, e.Runs[i].Name)
+			before := Life{Action: event.Action, Attempt: event.Attempt - 1}
+			if at, retried := queued[before]; retried && !lost[before] {
+				queued[attempt] = at
 			}
 		}
 	}
