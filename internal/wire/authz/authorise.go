@@ -13,11 +13,14 @@ type Rule struct {
 	// Members means that every member of the installation may call, whatever its roles. The authoriser refuses only callers
 	// who are not members; the scope of its answer does not matter.
 	Members bool
+	// Nameless means that Members holds for a request that names nothing.
+	Nameless bool
 }
 
 // on is the rule for one of the resources of a request.
 func (r Rule) on(resource Resource) Rule {
 	if resource.Permission == "" {
+		r.Members = r.Members || r.Nameless && resource == Resource{Org: resource.Org}
 		return r
 	}
 	return Rule{By: r.By, Action: resource.Permission}

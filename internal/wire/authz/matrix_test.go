@@ -133,7 +133,8 @@ func expected(rule authz.Rule, kind authz.Kind, resources []authz.Resource, perm
 		return 0 // a part of the installation
 	}
 	for _, resource := range resources {
-		takes, lists, members := rule.Action, rule.Lists, rule.Members
+		nameless := rule.Nameless && resource.Project == "" && resource.Kind == ""
+		takes, lists, members := rule.Action, rule.Lists, rule.Members || nameless
 		if resource.Permission != "" {
 			takes, lists, members = resource.Permission, false, false
 		}

@@ -125,6 +125,7 @@ func TestAnyMemberMayCall(t *testing.T) {
 			Resource: &cluster.SelectClusterRequest_OrgId{OrgId: &common.OrgIdentifier{Name: "o"}},
 		},
 		"/flyteidl2.workflow.TranslatorService/TaskSpecToLaunchFormJson": &workflow.TaskSpecToLaunchFormJsonRequest{},
+		"/flyteidl2.workflow.TranslatorService/LiteralsToLaunchFormJson": &workflow.LiteralsToLaunchFormJsonRequest{},
 	} {
 		_, err := decided(t, member, procedure, request)
 		require.NoError(t, err, procedure)
@@ -135,6 +136,11 @@ func TestAnyMemberMayCall(t *testing.T) {
 		"/flytebinary.insight.v1.SystemService/GetSystem":         &insightv1.GetSystemRequest{},
 		"/flytebinary.insight.v1.InsightService/PreviewRetention": &insightv1.PreviewRetentionRequest{},
 		"/flyteidl2.org.DomainService/CreateDomain":               &org.CreateDomainRequest{Id: "d"},
+		"/flyteidl2.workflow.TranslatorService/LiteralsToLaunchFormJson": &workflow.LiteralsToLaunchFormJsonRequest{
+			Owner: &workflow.LiteralsToLaunchFormJsonRequest_ActionId{
+				ActionId: &common.ActionIdentifier{Run: &common.RunIdentifier{Project: "theirs", Domain: "d", Name: "r"}, Name: "a0"},
+			},
+		},
 	} {
 		_, err := decided(t, member, procedure, request)
 		require.ErrorContains(t, err, "is not allowed on", procedure)

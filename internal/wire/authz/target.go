@@ -10,6 +10,8 @@ type target struct {
 	lists bool
 	// members means that any member may call.
 	members bool
+	// nameless is why any member may make a request that names nothing, for readers of the table; empty if not.
+	nameless string
 	// cluster leads to the texts that name the cluster for which a controller acts, which must be its own; empty if none do.
 	cluster string
 	// kept is how the handler keeps a controller to what is on its cluster, for readers of the table; empty if cluster says enough.
@@ -58,6 +60,12 @@ func members(t target) target {
 	return t
 }
 
+// orMembers marks a procedure that any member may call with a request that names nothing, with the reason.
+func orMembers(reason string, t target) target {
+	t.nameless = reason
+	return t
+}
+
 // ofCluster says where a request names the cluster for which it is made. A controller may name no other than its own, and must name it.
 func ofCluster(fields string, t target) target {
 	t.cluster = fields
@@ -85,7 +93,7 @@ type Row struct {
 
 // Rule is the rule of the procedure.
 func (r Row) Rule() Rule {
-	return Rule{By: r.by, Action: r.action, Lists: r.on.lists, Members: r.on.members}
+	return Rule{By: r.by, Action: r.action, Lists: r.on.lists, Members: r.on.members, Nameless: r.on.nameless != ""}
 }
 
 // Large reports whether the messages of the procedure may be large.
