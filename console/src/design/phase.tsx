@@ -25,7 +25,7 @@ export function State({ look, compact = false, label, turning = false }: StatePr
   return (
     <span className={css["phase"]} style={coloured(look.colour)} data-phase={look.key} title={compact ? look.label : undefined}>
       <Icon size={16} aria-hidden className={turning ? css["turning"] : undefined} />
-      <span className={compact ? "visually-hidden" : undefined}>{label ?? look.label}</span>
+      <span className={compact ? "visually-hidden" : css["phase-label"]}>{label ?? look.label}</span>
     </span>
   );
 }

@@ -14,17 +14,17 @@ const PinnedViews = lazy(async () => ({ default: (await import("@/features/runs/
 
 const inPlace = "/domain/$domain/project/$project";
 
-/** The pages of a project's domain, and whether they are in a menu where there is no room for all. */
+/** The pages of a project's domain, and below which width of the window they are in a menu; 0 for those that never are. */
 const pages = [
-  [t("Runs"), `${inPlace}/runs`, false],
-  [t("Problems"), `${inPlace}/problems`, false],
-  [t("Tasks"), `${inPlace}/tasks`, false],
-  [t("Triggers"), `${inPlace}/triggers`, false],
-  [t("Costs"), `${inPlace}/costs`, false],
-  [t("Apps"), `${inPlace}/apps`, true],
-  [t("Pools"), `${inPlace}/pools`, true],
-  [t("Secrets"), `${inPlace}/secrets`, true],
-  [t("Artifacts"), `${inPlace}/artifacts`, true],
+  [t("Runs"), `${inPlace}/runs`, 0],
+  [t("Problems"), `${inPlace}/problems`, 0],
+  [t("Tasks"), `${inPlace}/tasks`, 0],
+  [t("Triggers"), `${inPlace}/triggers`, 64],
+  [t("Costs"), `${inPlace}/costs`, 64],
+  [t("Apps"), `${inPlace}/apps`, 108],
+  [t("Pools"), `${inPlace}/pools`, 108],
+  [t("Secrets"), `${inPlace}/secrets`, 108],
+  [t("Artifacts"), `${inPlace}/artifacts`, 108],
 ] as const;
 
 /** The pages over all projects that are in the same menu. */
@@ -40,17 +40,19 @@ export function Navigation() {
   const path = useLocation({ select: ({ pathname }) => pathname });
   useLayoutEffect(() => showSelected(nav.current, "[data-status=active]"), [path]);
   const folds = useMedia("(min-width: 48.01rem) and (max-width: 108rem)");
+  const narrow = useMedia("(max-width: 64rem)");
+  const below = narrow ? 64 : 108;
   return (
     <nav ref={nav} className={css["nav"]} aria-label={t("Main")}>
       {place &&
         pages
-          .filter(([, , last]) => !folds || !last)
+          .filter(([, , until]) => !folds || until < below)
           .map(([title, to]) => (
             <Link key={to} to={to} params={place}>
               {title}
             </Link>
           ))}
-      {place && folds && <More path={path} />}
+      {place && folds && <More path={path} below={below} />}
       {place && (
         <Suspense>
           <PinnedViews place={place} />
@@ -68,10 +70,10 @@ export function Navigation() {
 }
 
 /** The other pages. The one that is open is the title of the menu, so that it is seen. */
-function More({ path }: { readonly path: string }) {
+function More({ path, below }: { readonly path: string; readonly below: number }) {
   const place = useHere();
   const navigate = useNavigate();
-  const rest = pages.filter(([, , last]) => last);
+  const rest = pages.filter(([, , until]) => until >= below);
   const open = rest.find(([title]) => path.includes(`/project/${place?.project ?? ""}/${title.toLowerCase()}`));
   if (!place) return null;
   return (

@@ -9,6 +9,7 @@ import { Tag } from "@/design/facts";
 import { isLive } from "@/design/phases";
 import { Span, When } from "@/design/time";
 import { ClusterLink } from "@/entities/access/cluster-link";
+import { whoIs } from "@/entities/person/who-is";
 import { isTracked, keyOf, nameOf, ownerOf, phaseOf, triggerOf } from "@/entities/run/listed";
 import { routeOf } from "@/entities/run/kind";
 import { RunProgress } from "@/entities/run/progress-view";
@@ -112,7 +113,12 @@ export const columns: readonly Column[] = [
     sorts: ["longest", "shortest"],
     cell: (run) => <Span from={dateOf(run.action?.status?.startTime)} to={isLive(phaseOf(run)) ? undefined : dateOf(run.action?.status?.endTime)} />,
   },
-  { key: "owner", label: t("Owner"), width: [7, 0.8], cell: (run, { onCondition }) => <Filter condition={`owner:${quoted(ownerOf(run))}`} text={ownerOf(run)} onCondition={onCondition} /> },
+  {
+    key: "owner",
+    label: t("Owner"),
+    width: [7, 0.8],
+    cell: (run, { onCondition }) => <Filter condition={`owner:${quoted(ownerOf(run))}`} text={whoIs(run.action?.metadata?.executedBy)} onCondition={onCondition} />,
+  },
   {
     key: "cluster",
     label: t("Cluster"),
