@@ -2,7 +2,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { DataProxyService } from "@gen/flyteidl2/dataproxy/dataproxy_service_pb.js";
-import { Button } from "@/design/button";
+import { Button, buttonClass } from "@/design/button";
 import { Facts } from "@/design/facts";
 import { Loading, ProblemNotice } from "@/design/notice";
 import { actionId } from "@/entities/action/name";
@@ -24,7 +24,12 @@ export function Evidence({ run, parent }: { readonly run: RunName; readonly pare
       <Button small aria-expanded={open} onClick={() => setOpen(!open)}>
         {open ? t("Hide inputs") : t("Show inputs")}
       </Button>
-      <Link to="/domain/$domain/project/$project/runs/$run" params={{ project: run.project, domain: run.domain, run: run.name }} search={{ action: parent, tab: "report" }}>
+      <Link
+        className={buttonClass("plain", true)}
+        to="/domain/$domain/project/$project/runs/$run"
+        params={{ project: run.project, domain: run.domain, run: run.name }}
+        search={{ action: parent, tab: "report" }}
+      >
         {t("Report")}
       </Link>
       {open && <Inputs run={run} parent={parent} />}
