@@ -8,7 +8,7 @@ test("an action leads to its worker, and a pool shows what its workers did", asy
   await expect(page).toHaveURL(/pools\?environment=reused/);
   const pool = page.getByTestId("pool-row");
   await expect(pool).toContainText("1 to 2 workers with 1 slot each");
-  await expect(pool).toContainText(/\d of \d+ \(\d+%\)/);
+  await expect(pool).toContainText(/\d of \d+ \(\d+ %\)/);
   await expect(page.locator(`[data-testid="worker-row"][data-id="${id}"]`)).toContainText("Ready");
 });
 

@@ -58,7 +58,7 @@ it("lists pools, and no workers before one is chosen", async () => {
   show();
   const row = (await screen.findByText("env")).closest("tr");
   expect(row).not.toBeNull();
-  for (const words of ["1 ready", "1 to 2 workers with 2 slots each", "9 of 10 (90%)", "2, 1 lost"]) {
+  for (const words of ["1 ready", "1 to 2 workers with 2 slots each", "9 of 10 (90 %)", "2, 1 lost"]) {
     expect(within(row as HTMLElement).getByText(words)).toBeDefined();
   }
   expect(screen.getByText("env").getAttribute("href")).toContain("pool=2");

@@ -9,7 +9,7 @@ it("tells what a pool has and may have", () => {
   expect(workersWords({})).toBe("None");
   expect(policyWords({ minReplicas: 1, maxReplicas: 2, concurrency: 1 })).toBe("1 to 2 workers with 1 slot each");
   expect(policyWords({ minReplicas: 3, maxReplicas: 3, concurrency: 4 })).toBe("3 workers with 4 slots each");
-  expect(warmWords({ attempts: 3n, warmHits: 2n })).toBe("2 of 3 (67%)");
+  expect(warmWords({ attempts: 3n, warmHits: 2n })).toBe("2 of 3 (67 %)");
   expect(warmWords({ attempts: 0n, warmHits: 0n })).toBeUndefined();
   expect(slowWords({ slowStarts: 0n, slowStart: "" })).toBeUndefined();
   expect(slowWords({ slowStarts: 1n, slowStart: "it changes open files" })).toBe("1 loaded its code alone: it changes open files");

@@ -34,7 +34,7 @@ export function policyWords({ minReplicas: least, maxReplicas: most, concurrency
 
 /** The share of attempts that began in a worker which was up already; undefined without attempts. */
 export function warmWords({ attempts, warmHits }: Pick<Pool, "attempts" | "warmHits">): string | undefined {
-  return attempts === 0n ? undefined : t("{hits} of {attempts} ({share}%)", { hits: count(warmHits), attempts: count(attempts), share: Math.round((Number(warmHits) / Number(attempts)) * 100) });
+  return attempts === 0n ? undefined : t("{hits} of {attempts} ({share} %)", { hits: count(warmHits), attempts: count(attempts), share: Math.round((Number(warmHits) / Number(attempts)) * 100) });
 }
 
 /** How many attempts had to load their code themselves, and why the latest had to; undefined if none had to. */

@@ -68,7 +68,7 @@ export function WhySlow({ timeline, path, live, selected, onSelect }: SlowProps)
               </span>
               <span className={css["share-bar"]} aria-hidden>
                 {parts.map((part) => (
-                  <span key={part} data-part={part} style={{ width: percent((spent[at]?.[part] ?? 0) / Math.max(1, path.total), 2) }} />
+                  <span key={part} data-part={part} style={{ width: `${(100 * (spent[at]?.[part] ?? 0)) / Math.max(1, path.total)}%` }} />
                 ))}
               </span>
               <span className={css["share-words"]}>{wordsOf(spent[at])}</span>
@@ -104,4 +104,4 @@ const wordsOf = ({ waited, ran, paused, between }: Spent = { waited: 0, ran: 0, 
     .filter((part) => part !== false)
     .join(", ");
 
-const percent = (share: number, digits = share > 0 && share < 0.01 ? 1 : 0): string => `${fixed(share * 100, digits)}%`;
+const percent = (share: number): string => `${fixed(share * 100, share > 0 && share < 0.01 ? 1 : 0)} %`;

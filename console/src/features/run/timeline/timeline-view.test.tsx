@@ -26,7 +26,7 @@ it("describes its rows, follows the keys, and shows the critical path", async ()
   );
   const why = await screen.findByTestId("critical-path");
   expect(why.textContent).toContain("The run took 10.0 s. Critical path: 3 actions of 3");
-  expect(why.textContent).toContain("Longest: train, 6.5 s (65%)");
+  expect(why.textContent).toContain("Longest: train, 6.5 s (65 %)");
   const list = screen.getByRole("listbox", { name: "Timeline of 3 actions" });
   act(() => list.focus());
   await person.keyboard("{ArrowDown}{ArrowDown}{ArrowDown}");
