@@ -169,7 +169,8 @@ function NarrowSort<Row>({
 
 const keyOfColumn = <Row,>({ order, label }: Column<Row>): string => order ?? label;
 
-const classOf = ({ number, wrap }: Column<never>): string | undefined => (number ? css["number"] : wrap ? css["wrap"] : undefined);
+const classOf = ({ number, wrap, hideLabel }: Column<never>): string | undefined =>
+  number ? css["number"] : wrap ? css["wrap"] : hideLabel ? css["buttons"] : undefined;
 
 /** A line of small text below the main text of a cell. */
 export function Note({ children }: { readonly children: ReactNode }) {

@@ -80,7 +80,7 @@ const columns = (place: Place): readonly Column<ArtifactGroup>[] => [
       </>
     ),
   },
-  { label: t("Kind"), cell: ({ latest }) => kindOf(latest) },
+  { label: t("Kind"), cell: ({ latest }) => kindOf(latest) || "–" },
   { label: t("Versions"), cell: ({ versions }) => versions.toString() },
   { label: t("Latest version"), cell: ({ latest }) => <span className={css["version"]}>{latest?.artifactId?.version}</span> },
   { label: t("Partitions"), cell: ({ latest }) => partitionWords(latest?.spec) },

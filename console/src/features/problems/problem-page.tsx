@@ -100,7 +100,16 @@ function facts(place: Place, { lastSuccess }: GetProblemResponse, problem: Probl
     [t("First seen"), <When key="first" at={dateOf(problem.firstSeen)} />],
     [t("Last seen"), <When key="last" at={dateOf(problem.lastSeen)} />],
     [t("Where"), problem.file === "" ? t("No traceback in the log") : <code key="where">{`${problem.file}:${problem.function}`}</code>],
-    [t("Tasks"), problem.tasks.join(", ")],
+    [
+      t("Tasks"),
+      <span key="tasks" className={page["inline"]}>
+        {problem.tasks.map((task) => (
+          <Link key={task} to="/domain/$domain/project/$project/tasks/$task" params={{ ...place, task }}>
+            {task}
+          </Link>
+        ))}
+      </span>,
+    ],
     [
       t("Last success"),
       success === undefined ? (
@@ -134,6 +143,13 @@ const columns = (place: Place): readonly Column<ProblemFailure>[] => [
       </Link>
     ),
   },
-  { label: t("Run"), cell: ({ actionId: id }) => id?.run?.name },
+  {
+    label: t("Run"),
+    cell: ({ actionId: id }) => (
+      <Link to="/domain/$domain/project/$project/runs/$run" params={{ ...place, run: id?.run?.name ?? "" }}>
+        {id?.run?.name}
+      </Link>
+    ),
+  },
   { label: t("Failed"), cell: ({ failedAt }) => <When at={dateOf(failedAt)} /> },
 ];

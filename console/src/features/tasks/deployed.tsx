@@ -97,7 +97,7 @@ const columns = (place: Place): readonly Column<Task>[] => [
       if (!last?.runId) return <span className={css["muted"]}>–</span>;
       const { domain, project, name } = last.runId;
       return (
-        <Link to="/domain/$domain/project/$project/runs/$run" params={{ domain, project, run: name }} className={css["inline"]}>
+        <Link to="/domain/$domain/project/$project/runs/$run" params={{ domain, project, run: name }} className={css["line"]}>
           <Phase phase={last.phase} /> <When at={dateOf(last.runTime)} relative />
         </Link>
       );

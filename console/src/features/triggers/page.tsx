@@ -115,6 +115,7 @@ const columns = (place: Place, summaries: ReadonlyMap<string, TriggerSummary>): 
         {id?.name?.name}
       </Link>
     ),
+    wrap: true,
   },
   {
     label: t("Task"),

@@ -75,5 +75,5 @@ const columns: readonly Column<Slot>[] = [
       ),
   },
   { label: t("Revision"), cell: ({ revision }) => String(revision) },
-  { label: t("Reason"), cell: ({ reason, backfill }) => `${reason}${backfill > 0n ? ` ${t("Backfill {backfill}.", { backfill: String(backfill) })}` : ""}` },
+  { label: t("Reason"), cell: ({ reason, backfill }) => [reason, backfill > 0n && t("Backfill {backfill}.", { backfill: String(backfill) })].filter(Boolean).join(" ") || "–" },
 ];

@@ -87,7 +87,9 @@ const columnsOf = (deciders: Deciders): readonly Column<Row>[] => [
     label: t("Run"),
     cell: ({ run: { runId, title, createdBy } }) => (
       <>
-        <RunLink id={runId}>{runId?.name}</RunLink>
+        <RunLink id={runId}>
+          <span className="whole">{runId?.name}</span>
+        </RunLink>
         <Note>
           {title} · {runId?.project} / {runId?.domain}
           {whoIs(createdBy) && ` · ${whoIs(createdBy)}`}
@@ -122,7 +124,10 @@ const columnsOf = (deciders: Deciders): readonly Column<Row>[] => [
         ? "–"
         : holders.map(({ runId, places }) => (
             <div key={`${runId?.project}/${runId?.name}`}>
-              <RunLink id={runId}>{runId?.name}</RunLink> ({count(places)})
+              <RunLink id={runId}>
+                <span className="whole">{runId?.name}</span>
+              </RunLink>{" "}
+              ({count(places)})
             </div>
           )),
     wrap: true,
