@@ -31,7 +31,7 @@ var python = sync.OnceValues(func() (string, error) {
 
 // fixture is a Python environment whose SDK is a small stand-in, with a pool of parents.
 type fixture struct {
-	t        *testing.T
+	t        testing.TB
 	pool     *warm.Pool
 	launcher process.Launcher
 	dir      string // of everything
@@ -41,7 +41,7 @@ type fixture struct {
 }
 
 // newFixture makes an environment whose entry point is the code, run by the interpreter.
-func newFixture(t *testing.T, code string, change ...func(*warm.Config)) *fixture {
+func newFixture(t testing.TB, code string, change ...func(*warm.Config)) *fixture {
 	t.Helper()
 	interpreter, err := python()
 	if err != nil {
@@ -57,7 +57,7 @@ func newFixture(t *testing.T, code string, change ...func(*warm.Config)) *fixtur
 	f.write("lib/flyte/__init__.py", "")
 	require.NoError(t, os.WriteFile(f.script, []byte("#!"+interpreter+"\n"+code), 0o755))
 	cfg := warm.DefaultConfig()
-	cfg.Dir, cfg.Executable = filepath.Join(f.dir, "warm"), self
+	cfg.Dir, cfg.Executable, cfg.Forkers = filepath.Join(f.dir, "warm"), self, 1
 	for _, f := range change {
 		f(&cfg)
 	}

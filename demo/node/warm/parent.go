@@ -29,8 +29,8 @@ type parent struct {
 
 	learned map[string][2]float64 // the packages that it keeps aside: seconds and bytes that each took
 
-	mu      sync.Mutex    // held during a fork
 	control *net.UnixConn // its end is the parent's
+	asked   chan struct{} // has a token for each fork that was asked for and is not made: its room bounds how long one waits for others
 }
 
 // hello is the first thing that a parent says.
@@ -56,7 +56,11 @@ type program struct {
 	learned     []string // packages that tasks have used
 	varying     []string // names of variables that tasks have and parents do not
 	reports     string   // the directory in which tasks count what they import
+	forkers     int      // how many processes fork at the same time
 }
+
+// forksEach is how many forks each process that forks is asked for at a time: the next request is there when one is done.
+const forksEach = 4
 
 // startParent starts a parent. It does not wait for it.
 func startParent(file, shimPath string, p program) (*parent, error) {
@@ -68,13 +72,13 @@ func startParent(file, shimPath string, p program) (*parent, error) {
 	config, err := json.Marshal(map[string]any{
 		"script": p.script, "interpreter": p.interpreter, "modules": forkable.Modules(),
 		"learned": append([]string{}, p.learned...), "varying": append([]string{}, p.varying...), "reports": p.reports,
-		"seconds": learnedTime.Seconds(), "bytes": learnedBytes,
+		"seconds": learnedTime.Seconds(), "bytes": learnedBytes, "forkers": p.forkers,
 		"shim": map[string]any{"path": shimPath, "arguments": []string{shim.Command}, "env": environment(shim.Environment())},
 	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("encode the warm parent's configuration: %w", err), ours.Close())
 	}
-	one := &parent{out: &tail{}, exited: make(chan struct{}), control: ours, env: p.env}
+	one := &parent{out: &tail{}, exited: make(chan struct{}), control: ours, env: p.env, asked: make(chan struct{}, forksEach*p.forkers)}
 	arguments := append(p.interpreter[1:len(p.interpreter):len(p.interpreter)], file, string(config))
 	one.cmd = exec.Command(p.interpreter[0], arguments...) //nolint:noctx // it ends with its socket
 	one.cmd.Env, one.cmd.Dir = p.env, "/"
@@ -144,10 +148,11 @@ func (p *parent) end() {
 	<-p.exited
 }
 
-// fork has a shim made, see process.Forker. After an error the parent is gone, so that it cannot make it later.
+// fork has a shim made, see process.Forker. Forks do not wait for each other's shims, only for room. After an error the parent is gone, so
+// that it cannot make it later, and what others have asked it for fails.
 func (p *parent) fork(limit time.Duration, files ...*os.File) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.asked <- struct{}{}
+	defer func() { <-p.asked }()
 	err := p.tryFork(limit, files)
 	if err != nil {
 		p.end()

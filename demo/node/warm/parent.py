@@ -6,6 +6,8 @@ The local node runs this file with the interpreter of a Python environment. docs
                                  |           |
                        exec: the shim        the task
 
+Where there are many cores, the parent forks a few processes like itself first, and each of them does the same.
+
 A becomes the shim of one container, so B is the shim's child, as in a cold start: the shim waits for it and ends it. B waits
 until the shim has sent what the process is to be. Before B has said that it is ready and the shim has said go, B runs
 nothing of the task, so that up to there the shim can start the container cold instead.
@@ -127,6 +129,7 @@ def parent(config: dict):
     gc.freeze()
     extra = max(0, anonymous() - plain) if learned.units else 0
     control.sendall(json.dumps({"read": sorted(forkable.ReadRecorder.names), "sources": found, "learned": learned.cost}).encode() + b"\n")
+    share(config)
     while True:
         request, ancillary, _, _ = control.recvmsg(1, socket.CMSG_SPACE(4 * (len(SHIM_FILES) + 1)))
         if not request:
@@ -140,6 +143,19 @@ def parent(config: dict):
             return (*child(config, deferred, control, files, learned, extra), learned, config["reports"])
         for file in files:
             os.close(file)
+
+
+def share(config: dict) -> None:
+    """Forks the other processes that serve the node on the same socket: each request goes to one of them. A fork copies the tables of all
+    memory, which one process does for one task at a time."""
+    served = os.getpid()
+    for _ in range(config["forkers"] - 1):
+        if os.fork() == 0:
+            forkable.prctl(forkable.PR_SET_PDEATHSIG, signal.SIGKILL)  # cleared in what it forks
+            if os.getppid() != served:
+                os._exit(0)
+            forkable.set_memory(sys.orig_argv[:1] + ["flyte-binary: forks for " + config["script"]], os.environ)
+            return
 
 
 def received(ancillary) -> list:

@@ -153,7 +153,7 @@ func (p *Pool) member(of program) (*member, Reason) {
 	if len(p.members) >= p.cfg.Parents && !p.makeRoom(now) {
 		return nil, Full
 	}
-	of.reports = p.reportsDir(of)
+	of.reports, of.forkers = p.reportsDir(of), p.cfg.Forkers
 	m = &member{program: of, settled: make(chan struct{}), began: now, used: now, unfit: map[string]struct{}{}}
 	p.members[key] = m
 	p.work.Go(func() { p.start(m, of) })
