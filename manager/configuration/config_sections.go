@@ -111,15 +111,17 @@ func (c ServerConfig) Validate() error {
 type KubernetesConfig struct {
 	// Kubeconfig is a kubeconfig file; empty means the pod's own service account.
 	Kubeconfig string `config:"kubeconfig"`
-	// QPS bounds the requests a second to the API server, on average. Defaults to 500.
+	// QPS bounds the requests a second to the API server, on average, of each kind of object. An action makes two for its TaskAction and two
+	// or three for its pod, so 500 would be at most 250 actions a second. Fewer writes are under way while the API server is late. Defaults to
+	// 2500.
 	QPS float32 `config:"qps"`
-	// Burst is how far they may exceed QPS for a moment. Defaults to 1000.
+	// Burst is how far they may exceed QPS for a moment. Defaults to 5000.
 	Burst int `config:"burst"`
 }
 
 // DefaultKubernetesConfig is what KubernetesConfig's fields say.
 func DefaultKubernetesConfig() KubernetesConfig {
-	return KubernetesConfig{QPS: 500, Burst: 1000}
+	return KubernetesConfig{QPS: 2500, Burst: 5000}
 }
 
 // Validate lists the fields that are wrong.
