@@ -16,14 +16,28 @@ import (
 
 // BenchmarkTasks runs trivial tasks, one at a time in a process of its own. cpu-ms/task is the CPU time of the processes of
 // Python; all-cpu-ms/task is with the worker's and the test's server.
-func BenchmarkTasks(b *testing.B) { benchmark(b, 1, "def good() -> str:") }
+func BenchmarkTasks(b *testing.B) { benchmark(b, 1, "def good() -> str:", func(*Config) {}, "") }
 
 // BenchmarkCoroutines runs trivial async tasks, ten at a time in one process.
-func BenchmarkCoroutines(b *testing.B) { benchmark(b, 10, "async def good() -> str:") }
+func BenchmarkCoroutines(b *testing.B) {
+	benchmark(b, 10, "async def good() -> str:", func(*Config) {}, "")
+}
 
-func benchmark(b *testing.B, slots int64, head string) {
-	f := newFixture(b, func(c *Config) { c.Concurrency = uint32(slots) })
-	code := f.bundle("tasks", "import flyte\nenv = flyte.TaskEnvironment(name='w')\n@env.task\n"+head+"\n    return 'done'\n")
+// BenchmarkTasksOfPandas runs trivial tasks whose file imports pandas and scikit-learn at its top, in the environment that `make differential`
+// makes. The goal is 60 cpu-ms/task.
+func BenchmarkTasksOfPandas(b *testing.B) {
+	dir, err := filepath.Abs("../../.cache/differential-python/bin")
+	require.NoError(b, err)
+	if _, err := os.Stat(filepath.Join(dir, "a0")); err != nil {
+		b.Skip("no Python environment with scikit-learn: run `make differential` first")
+	}
+	path := func(c *Config) { c.Environ = append(c.Environ, "PATH="+dir+":"+os.Getenv("PATH")) }
+	benchmark(b, 1, "def good() -> str:", path, "import pandas\nimport sklearn.linear_model\n")
+}
+
+func benchmark(b *testing.B, slots int64, head string, change func(*Config), imports string) {
+	f := newFixture(b, func(c *Config) { c.Concurrency = uint32(slots) }, change)
+	code := f.bundle("tasks", imports+"import flyte\nenv = flyte.TaskEnvironment(name='w')\n@env.task\n"+head+"\n    return 'done'\n")
 	f.assign(1, code, "tasks", "good") // loads the code
 	require.Equal(b, workerv1.End_END_EXITED, f.ended(1).GetEnd())
 	cpu, own := cpuBelow(b), cpuOf(b, syscall.RUSAGE_SELF)
