@@ -134,7 +134,7 @@ func TestRollupsReadLittle(t *testing.T) {
 				require.NoError(t, err)
 				plan := strings.Join(lines, "\n")
 				plans += plan + "\n"
-				through += goneThrough(lines)
+				through += storetest.GoneThrough(lines)
 				require.NotContains(t, plan, "Seq Scan on actions", "%s\n%s", statement.SQL, plan)
 			}
 			if q.index != "" {

@@ -1,4 +1,4 @@
-package rollups_test
+package storetest
 
 import (
 	"regexp"
@@ -6,12 +6,12 @@ import (
 )
 
 var (
-	scanned = regexp.MustCompile(`Scan.*\(actual rows=([0-9.]+) loops=([0-9]+)\)`)
+	scanned = regexp.MustCompile(`Scan.*\(actual .*?rows=([0-9.]+) loops=([0-9]+)\)`)
 	removed = regexp.MustCompile(`Rows Removed by (?:Filter|Index Recheck): ([0-9.]+)`)
 )
 
-// goneThrough is how many rows the scans of a plan returned and dropped.
-func goneThrough(plan []string) (sum float64) {
+// GoneThrough is how many rows the scans of an analyzed plan returned and dropped.
+func GoneThrough(plan []string) (sum float64) {
 	loops := 1.0
 	for _, line := range plan {
 		if found := scanned.FindStringSubmatch(line); found != nil {
