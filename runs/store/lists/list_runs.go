@@ -51,6 +51,9 @@ func (r *Reader) ListRuns(ctx context.Context, scope RunScope, request *common.L
 		return nil, "", err
 	}
 	nameCluster(q, request.GetFilters())
+	if err := impliedTimes(q, request.GetFilters()); err != nil {
+		return nil, "", err
+	}
 	if places != nil && len(places) == 0 {
 		return nil, "", nil
 	}
@@ -103,6 +106,9 @@ func (r *Reader) readWithin(ctx context.Context, scope RunScope, request *common
 	b, tokenScope := scope.conditions()
 	q, err := RunFields.Compile(*b, tokenScope, request)
 	if err != nil {
+		return nil, "", false, err
+	}
+	if err := impliedTimes(q, request.GetFilters()); err != nil {
 		return nil, "", false, err
 	}
 	if first := q.Order()[0].Field; first == "created_at" || first == "updated_at" {

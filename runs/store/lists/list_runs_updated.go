@@ -19,9 +19,46 @@ const (
 	clockSlack = 10 * time.Minute
 )
 
-// updatedFence optimizes filters on the last update in a list by creation. The planner assumes that the two columns
-// are independent and scans all of history. A run is never updated before it is created, so an upper bound applies to
-// both. With a lower bound, a few matches are fetched first and sorted. It returns the source to select from.
+// impliedTimes adds what filters on times imply for the last update and the creation, which have indexes: a run is not updated
+// before it starts or ends, nor created after. The planner does not know that, and would look at all of history.
+func impliedTimes(q *listquery.Query, filters []*common.Filter) error {
+	for _, filter := range filters {
+		field := filter.GetField()
+		if field != "updated_at" && field != "started_at" && field != "ended_at" || len(filter.GetValues()) != 1 {
+			continue
+		}
+		lower, upper := comparison(filter)
+		if !upper && (!lower || field == "updated_at") {
+			continue
+		}
+		bound, err := listquery.ParseTime(filter.GetValues()[0])
+		if err != nil {
+			return err // Compile has validated it
+		}
+		if upper {
+			q.Where("a.created_at < " + q.Arg(bound.Add(clockSlack), "timestamptz"))
+		} else {
+			q.Where("a.updated_at > " + q.Arg(bound.Add(-clockSlack), "timestamptz"))
+		}
+	}
+	return nil
+}
+
+// comparison says whether a filter is a lower or an upper bound.
+func comparison(filter *common.Filter) (lower, upper bool) {
+	switch filter.GetFunction() {
+	case common.Filter_GREATER_THAN, common.Filter_GREATER_THAN_OR_EQUAL:
+		return true, false
+	case common.Filter_LESS_THAN, common.Filter_LESS_THAN_OR_EQUAL:
+		return false, true
+	default:
+		return false, false
+	}
+}
+
+// updatedSource optimizes lower bounds of the last update, of the start and of the end in a list by creation. The planner assumes
+// that the columns are independent and scans all of history. A few matches are fetched first and sorted. It returns the source to
+// select from.
 func (r *Reader) updatedSource(ctx context.Context, scope RunScope, q *listquery.Query, request *common.ListRequest) (string, error) {
 	first := q.Order()[0]
 	if first.Field != "created_at" {
@@ -30,19 +67,23 @@ func (r *Reader) updatedSource(ctx context.Context, scope RunScope, q *listquery
 	var updated []*common.Filter
 	var lower bool
 	for _, filter := range request.GetFilters() {
-		if filter.GetField() != "updated_at" {
-			continue
-		}
-		updated = append(updated, filter)
-		switch filter.GetFunction() {
-		case common.Filter_GREATER_THAN, common.Filter_GREATER_THAN_OR_EQUAL:
-			lower = true
-		case common.Filter_LESS_THAN, common.Filter_LESS_THAN_OR_EQUAL:
+		bounds, _ := comparison(filter)
+		switch filter.GetField() {
+		case "updated_at":
+			lower = lower || bounds
+			updated = append(updated, filter)
+		case "started_at", "ended_at":
+			if !bounds {
+				continue
+			}
 			bound, err := listquery.ParseTime(filter.GetValues()[0])
 			if err != nil {
 				return allActions, err // Compile has validated it
 			}
-			q.Where("a.created_at < " + q.Arg(bound.Add(clockSlack), "timestamptz"))
+			lower = true
+			updated = append(updated, &common.Filter{
+				Function: common.Filter_GREATER_THAN, Field: "updated_at", Values: []string{bound.Add(-clockSlack).Format(time.RFC3339Nano)},
+			})
 		}
 	}
 	if !lower || first.Desc || scope.Project == "" {
