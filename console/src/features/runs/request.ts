@@ -1,4 +1,5 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
 import type { FilterSchema, ListRequest } from "@gen/flyteidl2/common/list_pb.js";
 import { ListRequestSchema, Sort_Direction } from "@gen/flyteidl2/common/list_pb.js";
 import { RunOrder, RunQueryService } from "@gen/flytebinary/insight/v1/queries_pb.js";
@@ -60,13 +61,22 @@ export interface PageRequest {
 /** Both, in the order of their index. */
 const withoutTrigger = ["trigger_name", "trigger_task_name"].map((field) => ({ field, values: [""] }));
 
-/** Loads a page. Without a query it is the list of the contract, which every server has. */
+/**
+ * Loads a page. Without a query it is the list of the contract, which every server has; but an order by duration has no index, so
+ * that list would read all runs there are, and the query those of the newest only.
+ */
 export async function loadRuns(place: Place, { query = "", sort, untriggered }: RunsSearch, { limit, token, tracked }: PageRequest, signal: AbortSignal): Promise<RunsPage> {
-  if (query === "") return client(serviceOf({ tracked })).listRuns(runsRequest(place, { ...listRequest(limit, sort, untriggered ? withoutTrigger : []), token }), { signal });
+  const contract = () => client(serviceOf({ tracked })).listRuns(runsRequest(place, { ...listRequest(limit, sort, untriggered ? withoutTrigger : []), token }), { signal });
+  if (query === "" && orders[sort ?? "newest"][0] !== "duration_ms") return contract();
   const projectId = { name: place.project, domain: place.domain };
   const request = { projectId, query, order: orderOfSort(sort), limit, token, tracked, untriggered: untriggered ?? false };
-  const page = await client(RunQueryService).queryRuns(request, { signal });
-  return { runs: page.runs, token: page.token, lookedUntil: dateOf(page.lookedUntil), ofNewest: page.orderOfNewest };
+  try {
+    const page = await client(RunQueryService).queryRuns(request, { signal });
+    return { runs: page.runs, token: page.token, lookedUntil: dateOf(page.lookedUntil), ofNewest: page.orderOfNewest };
+  } catch (error) {
+    if (query !== "" || ConnectError.from(error).code !== Code.Unimplemented) throw error;
+    return contract();
+  }
 }
 
 /** Whether the stream of changes can keep a list up to date: it sends runs in creation order, with what lists have. */

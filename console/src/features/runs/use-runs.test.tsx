@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { createRouterTransport } from "@connectrpc/connect";
+import { Code, ConnectError, createRouterTransport } from "@connectrpc/connect";
 import { TransportProvider } from "@connectrpc/connect-query";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { act, cleanup, renderHook, waitFor } from "@testing-library/react";
@@ -131,4 +131,21 @@ it("is not live where the stream does not tell enough", async () => {
   await waitFor(() => expect(result.current.runs).toHaveLength(1));
   expect(result.current.live).toBe(false);
   expect(server.queryRuns.mock.lastCall?.[0]).toMatchObject({ projectId: { name: "p", domain: "d" }, query: "is:paused", tracked: false });
+});
+
+it("asks for the order by duration of the newest runs, and a server without queries for that of all", async () => {
+  stream();
+  server.queryRuns.mockResolvedValueOnce(create(QueryRunsResponseSchema, { runs: [run("a", 1)], orderOfNewest: true }));
+  const { result, rerender } = show({ sort: "longest" });
+  await waitFor(() => expect(result.current.runs.map(nameOf)).toEqual(["a"]));
+  expect(result.current.ofNewest).toBe(true);
+  expect(server.listRuns).not.toHaveBeenCalled();
+  server.queryRuns.mockRejectedValue(new ConnectError("no such service", Code.Unimplemented));
+  server.listRuns.mockResolvedValue(page([run("b", 1)]));
+  rerender({ sort: "shortest" });
+  await waitFor(() => expect(result.current.runs.map(nameOf)).toEqual(["b"]));
+  server.queryRuns.mockRejectedValue(new ConnectError("down", Code.Unavailable));
+  rerender({ sort: "longest", untriggered: true });
+  await waitFor(() => expect(result.current.problem).toBeDefined());
+  expect(server.listRuns).toHaveBeenCalledTimes(1);
 });
