@@ -64,9 +64,10 @@ func termCondition(b *listquery.Builder, term *query.Term, ask *Ask) string {
 	case query.Is:
 		return isCondition(b, term)
 	case query.Error:
-		// Of the encoded error, since it is not stored as text: other bytes than those of ASCII text are escaped on both sides.
-		return "coalesce(a.phase IN " + sqltext.FailedPhases + " AND strpos(lower(encode(substring(a.error FOR " + errorBytes + "), 'escape')), lower(encode(convert_to(" +
-			b.Arg(term.Text, "text") + ", 'UTF8'), 'escape'))) > 0, false)"
+		// Of the encoded error, since it is not stored as text: other bytes than those of ASCII text are escaped on both sides. So the
+		// collation C is right, which takes half the time of others.
+		return "coalesce(a.phase IN " + sqltext.FailedPhases + " AND strpos(lower(encode(substring(a.error FOR " + errorBytes +
+			"), 'escape') COLLATE \"C\"), lower(encode(convert_to(" + b.Arg(term.Text, "text") + ", 'UTF8'), 'escape') COLLATE \"C\")) > 0, false)"
 	case query.Label:
 		if term.Op == query.Exists {
 			return "a.labels ? " + b.Arg(term.Name, "text")

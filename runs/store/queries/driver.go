@@ -19,17 +19,20 @@ type driver struct {
 	implied string
 	// phases are those to look at one by one: an index has the order of each phase.
 	phases []int16
+	// errors is whether each of these rows has an error to be searched.
+	errors bool
 }
 
 // driverOf chooses the condition that probably leaves the fewest rows. Bounds of the creation always narrow what is looked at.
 // In an order other than that of the creation only those remain.
 func driverOf(ask *Ask, byCreation bool) driver {
 	d := driver{ask: ask}
-	best, rank := (*query.Term)(nil), 0
+	best, rank, searched := (*query.Term)(nil), 0, false
 	for _, part := range ask.Query.All() {
 		if part.Kind != query.Leaf {
 			continue
 		}
+		searched = searched || part.Term.Key == query.Error
 		if part.Term.Key == query.Created {
 			d.terms = append(d.terms, part.Term)
 		} else if r := rankOf(part.Term); byCreation && r > rank {
@@ -42,11 +45,12 @@ func driverOf(ask *Ask, byCreation bool) driver {
 	switch best.Key {
 	case query.Phase:
 		d.phases = phasesOf(best)
+		d.errors = searched
 		if !slices.ContainsFunc(d.phases, state.Terminal) {
 			d.phases, d.terms, d.implied = nil, append(d.terms, best), "a.ended_at IS NULL"
 		}
 	case query.Error:
-		d.phases = []int16{state.Failed, state.TimedOut}
+		d.phases, d.errors = []int16{state.Failed, state.TimedOut}, true
 	case query.Cluster:
 		d.terms, d.implied = append(d.terms, best), "a.cluster <> '' AND a.cluster <> '"+ident.DefaultCluster+"'"
 	default:

@@ -294,3 +294,26 @@ func all(t *testing.T, reader *queries.Reader, ask queries.Ask) []string {
 	require.Fail(t, "the pages do not end", ask.Text)
 	return nil
 }
+
+// TestFewerRunsAreSearchedForErrors: reading an error takes long, so an answer looks at a quarter of what it may, and says so.
+func TestFewerRunsAreSearchedForErrors(t *testing.T) {
+	pool := pgtest.New(t, store.Migrations())
+	r := rand.New(rand.NewPCG(1, 2))
+	for n := range 30 {
+		row := randomRun(r, n)
+		ended := row.CreatedAt.Add(time.Minute)
+		row.Domain, row.Phase, row.EndedAt = here.Domain, state.Failed, &ended
+		require.NoError(t, storetest.Insert(t.Context(), pool, row))
+	}
+	for text, bounded := range map[string]bool{
+		"error:nothing": true, "phase:failed error:nothing": true, "phase:failed nothing": false, "label:rare=no error:nothing": false,
+	} {
+		node, err := query.Parse(text)
+		require.NoError(t, err)
+		page, err := queries.NewReaderOf(pool, 40).Find(t.Context(), queries.Ask{Scope: here, Query: node, Text: text, Order: queries.Newest, Limit: 5, Now: now})
+		require.NoError(t, err)
+		require.Empty(t, page.Runs, text)
+		require.Equal(t, bounded, !page.Until.IsZero(), text)
+		require.Equal(t, bounded, page.Token != "", text)
+	}
+}

@@ -20,8 +20,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store/sqltext"
 )
 
-// Looked is how many runs an answer looks at, at most.
-const Looked = 4000
+// Looked is how many runs an answer looks at, at most. Of failed runs whose errors are searched, an answer in an order that an index
+// has looks at a quarter: reading an error of some KiB takes longer than all else.
+const (
+	Looked     = 4000
+	errorsPart = 4
+)
 
 // Order is an order of runs.
 type Order struct {
@@ -196,13 +200,17 @@ type walk struct {
 	ask    *Ask
 	q      *listquery.Query // the scope and where the page begins
 	driver driver
-	looked int
+	most   int  // how many runs a reader looks at
+	looked int  // how many of them this one does
 	sorted bool // the order is not that of an index: the newest runs are sorted
 }
 
 func (r *Reader) walk(ask *Ask, q *listquery.Query) *walk {
-	w := &walk{ask: ask, q: q, looked: r.looked, sorted: ask.Order.Field == "duration_ms"}
+	w := &walk{ask: ask, q: q, most: r.looked, looked: r.looked, sorted: ask.Order.Field == "duration_ms"}
 	w.driver = driverOf(ask, ask.Order.Field != "updated_at")
+	if w.driver.errors && !w.sorted {
+		w.looked = max(1, w.looked/errorsPart)
+	}
 	return w
 }
 
@@ -320,8 +328,8 @@ func (w *walk) labelled(ctx context.Context, tx pgx.Tx) (func(*listquery.Builder
 	b := &listquery.Builder{}
 	var count int
 	sql := fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM actions a WHERE a.parent_name IS NULL AND %s LIMIT %d) few`,
-		termCondition(b, term, w.ask), w.looked+1)
-	if err := tx.QueryRow(ctx, sql, sqltext.WithPlan(b.Args())...).Scan(&count); err != nil || count > w.looked {
+		termCondition(b, term, w.ask), w.most+1)
+	if err := tx.QueryRow(ctx, sql, sqltext.WithPlan(b.Args())...).Scan(&count); err != nil || count > w.most {
 		return nil, false, err
 	}
 	return func(b *listquery.Builder) string {
