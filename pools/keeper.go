@@ -22,10 +22,15 @@ const (
 	forgetAfter = 10 * time.Minute
 	// pause is the least time between two passes, in which changes gather.
 	pause = 100 * time.Millisecond
+	// descendantsEvery is how often it is looked for actions that have come to wait for a slot which their own ancestor holds.
+	descendantsEvery = 5 * time.Second
 )
 
 // keeper does for all replicas what no session does: it picks up assigned actions, sizes pools, and gives up what is over.
-type keeper struct{ *handler }
+type keeper struct {
+	*handler
+	descended time.Time // when it last looked for waiting descendants
+}
 
 // work makes a pass after each change, and when something is due.
 func (k *keeper) work(ctx context.Context) error {
@@ -46,7 +51,7 @@ func (k *keeper) work(ctx context.Context) error {
 func (k *keeper) pass(ctx context.Context) (time.Duration, error) {
 	// Leases first, then the attempts of the workers whose lease is over. Sizes come last: they depend on what still
 	// runs.
-	for _, step := range []func(context.Context) error{k.expire, k.abandon, k.store.Overrun, k.store.Announce, k.orphans} {
+	for _, step := range []func(context.Context) error{k.expire, k.abandon, k.store.Overrun, k.store.Announce, k.orphans, k.descendants} {
 		if err := step(ctx); err != nil {
 			return 0, err
 		}
@@ -77,6 +82,17 @@ func (k *keeper) orphans(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// descendants finds actions that wait while their own ancestor holds a slot, although it did not when they were offered: its attempt was
+// lost, and the next one got a slot after they had been offered again.
+func (k *keeper) descendants(ctx context.Context) error {
+	now := k.deps.Clock.Now()
+	if !k.descended.IsZero() && now.Sub(k.descended) < descendantsEvery {
+		return nil
+	}
+	k.descended = now
+	return k.store.NoteDescendants(ctx)
 }
 
 // lostWith says why an attempt was lost with its worker. Memory is the task's own fault, if the task is known to have used it.
@@ -162,6 +178,9 @@ func (k *keeper) resize(ctx context.Context) (time.Duration, error) {
 		}
 		if !d.Next.IsZero() {
 			next = min(next, d.Next.Sub(pool.Now)+time.Millisecond)
+		}
+		if pool.Waiting > 0 {
+			next = min(next, descendantsEvery)
 		}
 		reserve := k.reserve(&pool.Pool, &d)
 		if d.Create == 0 && len(d.Drain) == 0 && reserve == nil {

@@ -262,6 +262,33 @@ func TestAParentDoesNotKeepItsChildrenOut(t *testing.T) {
 	require.Equal(t, succeeded, f.phase("r", "a0"))
 }
 
+// TestAParentThatGetsItsSlotLateDoesNotKeepItsChildrenOut: when a cluster was lost, a parent and its children are offered again, and the
+// children may be offered before the parent has a slot.
+func TestAParentThatGetsItsSlotLateDoesNotKeepItsChildrenOut(t *testing.T) {
+	f := newFixture(t, nil)
+	only := policy(0, 1, 1)
+	f.runOf("r", reusable(only))
+	first := f.desiredReach(1)[0]
+	f.child("r", "a0", "c", reusable(only))
+	f.eventually("both wait", func() bool { return f.count(`SELECT count(*) FROM pool_actions WHERE NOT nested`) == 2 })
+	w := f.start(first)
+	root := w.take()
+	require.Equal(t, "a0", root.GetAction().GetName())
+	var second string
+	f.eventually("a second worker is wanted", func() bool {
+		for _, id := range f.desired() {
+			if id != w.id {
+				second = id
+			}
+		}
+		return second != ""
+	})
+	helper := f.start(second)
+	helper.succeed(helper.take())
+	w.succeed(root)
+	require.Equal(t, succeeded, f.phase("r", "a0"))
+}
+
 func TestAWorkerThatIsNotNeededIsDrained(t *testing.T) {
 	f := newFixture(t, nil)
 	f.run("r")
