@@ -156,13 +156,18 @@ console-e2e: build-demo cluster-tools e2e-python ## Run the console's tests in a
 	@tools/system-packages.sh browser
 	npm run --prefix console --silent e2e -- $(ARGS)
 
+.PHONY: console-firefox
+console-firefox: build-demo cluster-tools e2e-python ## Run the main paths of the console in Firefox against a demo; ARGS='-g words' selects tests
+	@tools/system-packages.sh firefox
+	cd console && npx --no-install playwright test -c playwright.firefox.config.ts $(ARGS)
+
 .PHONY: console-screenshots
 console-screenshots: build-demo cluster-tools e2e-python ## Save screenshots of every screen of the console to console/screenshots/
 	@tools/system-packages.sh browser
 	cd console && npx --no-install playwright test -c playwright.pictures.config.ts $(ARGS)
 
 .PHONY: console-bench
-console-bench: build-demo cluster-tools ## Measure the console with a run of 100,000 actions; CONSOLE_BENCH_URL=address uses an existing one
+console-bench: build-demo cluster-tools e2e-python ## Measure the console: a run of 100,000 actions (CONSOLE_BENCH_URL=address uses an existing one), and the way between pages (ARGS=bench-pages)
 	@tools/system-packages.sh browser
 	cd console && npx --no-install playwright test -c playwright.bench.config.ts $(ARGS)
 

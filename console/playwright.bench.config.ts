@@ -1,10 +1,10 @@
 import { defineConfig } from "@playwright/test";
 import { browser } from "./e2e/browser";
 
-/** Figures of a large run: make console-bench. */
+/** Figures of a large run, and of the way between pages: make console-bench. */
 export default defineConfig({
   testDir: "e2e",
-  testMatch: "bench.ts",
+  testMatch: ["bench.ts", "bench-pages.ts"],
   workers: 1,
   expect: { timeout: 120_000 },
   reporter: [["line"]],

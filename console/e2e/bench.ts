@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import { promisify } from "node:util";
 import { expect, test as base, type CDPSession, type Page } from "@playwright/test";
 import { Demo, repository } from "./demo";
+import { at, print } from "./figures";
 
 // Measures what the console does with a run of 100,000 actions, and prints a table. CONSOLE_BENCH_URL names the page of such a run that is
 // there already.
@@ -78,7 +79,6 @@ async function frames(page: Page, selector: string, move: "scroll" | "jump" | "z
   }, move);
 }
 
-const at = (sorted: readonly number[], share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 const words = (sorted: readonly number[]): string => `${at(sorted, 0.5).toFixed(0)} / ${at(sorted, 0.95).toFixed(0)} / ${at(sorted, 1).toFixed(0)} ms`;
 
 async function heap(session: CDPSession): Promise<string> {
@@ -141,7 +141,5 @@ test("a large run", async ({ page, context, address }) => {
   }))]);
   rows.push(["memory of scripts, graph", await heap(session)]);
 
-  const width = Math.max(...rows.map(([what]) => what.length));
-  console.log(`\n${actions} actions, ${availableParallelism()} cores\n`);
-  for (const [what, figure] of rows) console.log(`| ${what.padEnd(width)} | ${figure} |`);
+  print(`${actions} actions, ${availableParallelism()} cores`, rows);
 });

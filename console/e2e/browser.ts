@@ -6,12 +6,17 @@ const names = ["chromium-headless-shell", "chromium", "chromium-browser", "googl
 
 /** How the system's own browser is started. CHROMIUM names another one. None is ever downloaded. */
 export function browser(): { executablePath: string; args: string[] } {
-  const candidates = (process.env["PATH"] ?? "").split(delimiter).flatMap((folder) => names.map((name) => join(folder, name)));
-  const executablePath = process.env["CHROMIUM"] ?? candidates.find(runs);
+  const executablePath = process.env["CHROMIUM"] ?? installed(names);
   if (executablePath === undefined) throw new Error("no Chromium in PATH: make setup installs it where it can");
   // A sandbox cannot be made by root, and containers have little shared memory.
   const args = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
   return { executablePath, args: [...args, "--disable-dev-shm-usage"] };
+}
+
+/** The first of these programs that is in PATH. */
+export function installed(programs: readonly string[]): string | undefined {
+  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  return folders.flatMap((folder) => programs.map((name) => join(folder, name))).find(runs);
 }
 
 function runs(path: string): boolean {

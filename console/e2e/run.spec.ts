@@ -52,6 +52,14 @@ test("a failed run shows its error first", async ({ page, runs }) => {
   await expect(page).toHaveURL(/line=\d+/);
 });
 
+test("a long panel scrolls by itself, not the window", async ({ page, runs }) => {
+  await page.setViewportSize({ width: 1280, height: 500 });
+  await page.goto(`${place}/runs/${runs.failing}`);
+  await expect(panel(page).getByTestId("failure")).toContainText("the oven is cold");
+  await expect(panel(page).getByText("Phases")).toBeAttached();
+  expect(await page.evaluate(() => document.documentElement.scrollHeight - document.documentElement.clientHeight)).toBe(0);
+});
+
 test("a run that does not exist shows an error", async ({ page }) => {
   await page.goto(`${place}/runs/never-was`);
   await expect(page.getByRole("alert").first()).toContainText("does not exist");

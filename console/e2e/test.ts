@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { expect, test as base, type Locator, type Page } from "@playwright/test";
 import type axe from "axe-core";
+import { withoutColorSchemes } from "./firefox";
 import type { Prepared } from "./setup";
 import { start, type Wanted } from "./start";
 
@@ -26,6 +27,13 @@ const shared = (): Shared => JSON.parse(process.env["CONSOLE_E2E"] ?? "") as Sha
 
 export { expect };
 export const test = base.extend<Fixtures>({
+  browser: [
+    async ({ browser, browserName }, provide) => {
+      if (browserName === "firefox") withoutColorSchemes(browser);
+      await provide(browser);
+    },
+    { scope: "worker" },
+  ],
   baseURL: async ({}, provide) => provide(shared().url),
   runs: async ({}, provide) => provide(shared().runs),
   home: async ({}, provide) => provide(shared().home),
