@@ -137,9 +137,9 @@ func (s *session) clear(ctx context.Context) {
 	}
 }
 
-// mayRun reports whether an action has pods, or an object for which the executor may still make one. It makes none for an object that it
+// mayRun reports whether an action has pods, or may have an object for which the executor still makes one. It makes none for an object that it
 // retains: the process of that one has ended, or belongs to an earlier owner.
 func (s *session) mayRun(uid int64) bool {
 	open := func(o *metav1.PartialObjectMetadata) bool { return !s.isFinished(uid, o) && !s.retains(o) }
-	return slices.ContainsFunc(s.existing(uid), open) || s.executor != nil && s.executor.HoldsPods(s.shard, uid)
+	return slices.ContainsFunc(s.existing(uid), open) || s.unseen.mayExist(uid, s.clock.Now()) || s.executor != nil && s.executor.HoldsPods(s.shard, uid)
 }

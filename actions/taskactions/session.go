@@ -33,6 +33,7 @@ type session struct {
 	deleted sync.Map // UIDs of objects that were deleted and are still in the cache
 
 	fence  *fence
+	unseen unseen
 	failed atomic.Bool // the last stream failed
 
 	fetching sync.Mutex // held while assignments are fetched
@@ -98,6 +99,7 @@ func (s *session) run(ctx context.Context) {
 // appeared queues objects whose action is not live. Those of live actions are as they should be.
 func (s *session) appeared(object any) {
 	if uid, ok := uidOf(object); ok {
+		s.unseen.settle(uid)
 		if live, known := s.desired.isLive(uid); known && !live {
 			if s.doubtful() { // its creation was under way when the action was taken back
 				s.fence.give(uid)
@@ -142,6 +144,7 @@ func (s *session) forget(object any) {
 		s.deleted.Delete(gone.UID)
 		if uid, ok := uidOf(gone); ok {
 			s.done.CompareAndDelete(uid, gone.UID)
+			s.unseen.settle(uid)
 		}
 	}
 }

@@ -57,6 +57,9 @@ func (s *session) sync(ctx context.Context, uid int64) error {
 	s.lost.Delete(uid)
 	if len(objects) == 0 {
 		s.done.Delete(uid)
+		if s.unseen.mayExist(uid, s.clock.Now()) {
+			s.removals.AddAfter(uid, unseenFor) // then it has appeared, or is forgotten
+		}
 	}
 	for _, object := range objects {
 		if _, done := s.deleted.Load(object.UID); done || !object.DeletionTimestamp.IsZero() {
@@ -146,9 +149,12 @@ func (s *session) create(ctx context.Context, uid int64) error {
 	if s.installation != "" {
 		object.Labels[v1.LabelInstallation] = s.installation
 	}
+	s.unseen.sending(uid)
 	created, err := s.cluster.create(ctx, object, place)
+	s.unseen.returned(uid, s.clock.Now())
 	failpoint.Here("taskactions.after-create")
 	if code := refusal(err); code != "" {
+		s.unseen.settle(uid)
 		return s.reject(ctx, assignment, code, err)
 	}
 	if err != nil {
