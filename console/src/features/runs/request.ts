@@ -65,7 +65,8 @@ const withoutTrigger = ["trigger_name", "trigger_task_name"].map((field) => ({ f
  * Loads a page. Without a query it is the list of the contract, which every server has; but an order by duration has no index, so
  * that list would read all runs there are, and the query those of the newest only.
  */
-export async function loadRuns(place: Place, { query = "", sort, untriggered }: RunsSearch, { limit, token, tracked }: PageRequest, signal: AbortSignal): Promise<RunsPage> {
+export async function loadRuns(place: Place, search: RunsSearch, { limit, token, tracked }: PageRequest, signal: AbortSignal): Promise<RunsPage> {
+  const { query = "", sort, untriggered } = search;
   const contract = () => client(serviceOf({ tracked })).listRuns(runsRequest(place, { ...listRequest(limit, sort, untriggered ? withoutTrigger : []), token }), { signal });
   if (query === "" && orders[sort ?? "newest"][0] !== "duration_ms") return contract();
   const projectId = { name: place.project, domain: place.domain };
