@@ -67,7 +67,8 @@ const withoutTrigger = ["trigger_name", "trigger_task_name"].map((field) => ({ f
  */
 export async function loadRuns(place: Place, search: RunsSearch, { limit, token, tracked }: PageRequest, signal: AbortSignal): Promise<RunsPage> {
   const { query = "", sort, untriggered } = search;
-  const contract = () => client(serviceOf({ tracked })).listRuns(runsRequest(place, { ...listRequest(limit, sort, untriggered ? withoutTrigger : []), token }), { signal });
+  const listed = runsRequest(place, { ...listRequest(limit, sort, untriggered ? withoutTrigger : []), token });
+  const contract = () => client(serviceOf({ tracked })).listRuns(listed, { signal });
   if (query === "" && orders[sort ?? "newest"][0] !== "duration_ms") return contract();
   const projectId = { name: place.project, domain: place.domain };
   const request = { projectId, query, order: orderOfSort(sort), limit, token, tracked, untriggered: untriggered ?? false };
