@@ -68,11 +68,16 @@ func (m *Pods) look(ctx context.Context, also bool) {
 	var pods []corev1.Pod
 	var objects []stack.Object
 	var places []int // of pods: the number of the cluster
+	// A pod was alive when it was asked for, at the latest, and exists when the answer is here: a look at many objects takes long on a busy
+	// machine.
+	var moments []check.Span // of clusters
 	for n, cluster := range m.stack.Clusters() {
+		asked := time.Now()
 		found, err := cluster.Client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{ResourceVersion: stack.Recent})
 		if err != nil {
 			return // The API server is down; look again later.
 		}
+		moments = append(moments, check.Span{First: time.Now(), Last: asked})
 		pods = append(pods, found.Items...)
 		places = append(places, slices.Repeat([]int{n}, len(found.Items))...)
 		if !also {
@@ -100,7 +105,7 @@ func (m *Pods) look(ctx context.Context, also bool) {
 			m.clashes[fmt.Sprintf("pods %s and %s of one attempt live together", other.Name, pod.Name)] = true
 		}
 		living[key] = pod
-		m.together(attempts, places[i], pod, now)
+		m.together(attempts, places[i], pod, moments[places[i]])
 	}
 	for _, object := range objects {
 		if !object.Stopping { // one that is being deleted may wait for the controllers
@@ -109,8 +114,9 @@ func (m *Pods) look(ctx context.Context, also bool) {
 	}
 }
 
-// together notes when pods live, and that pods of several attempts of an action live in one cluster.
-func (m *Pods) together(attempts map[[2]int64][]int32, place int, pod *corev1.Pod, now time.Time) {
+// together notes when pods live, and that pods of several attempts of an action live in one cluster. seen is when a pod first seen by this
+// look began at the latest, and when one last seen by it was alive for certain.
+func (m *Pods) together(attempts map[[2]int64][]int32, place int, pod *corev1.Pod, seen check.Span) {
 	action, err := strconv.ParseInt(pod.Labels[v1.LabelUID], 10, 64)
 	attempt, err2 := strconv.ParseInt(pod.Labels[attemptLabel], 10, 32)
 	if err != nil || err2 != nil || len(m.stack.Sides) == 0 {
@@ -119,9 +125,9 @@ func (m *Pods) together(attempts map[[2]int64][]int32, place int, pod *corev1.Po
 	life := check.Life{Cluster: m.stack.Sides[place].Name, Action: action, Attempt: int32(attempt)}
 	span, known := m.lives[life]
 	if !known {
-		span.First = now
+		span.First = seen.First
 	}
-	span.Last = now
+	span.Last = seen.Last
 	m.lives[life] = span
 	at := [2]int64{int64(place), action}
 	for _, other := range attempts[at] {
