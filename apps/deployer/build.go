@@ -227,9 +227,6 @@ func (s *session) announce(ctx context.Context, made *appsv1.Deployment) error {
 
 // deleteSecrets deletes those of a revision.
 func (s *session) deleteSecrets(ctx context.Context, have *appsv1.Deployment) error {
-	if have.Annotations[annotationSecrets] == "" {
-		return nil
-	}
 	of := client.MatchingLabels{labelUID: have.Labels[labelUID], labelRevision: have.Labels[labelRevision], v1.LabelManaged: v1.ManagedValue}
 	if err := s.client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(have.Namespace), of); err != nil {
 		return fmt.Errorf("delete the secrets of %s: %w", have.Name, err)

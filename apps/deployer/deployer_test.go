@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/flyte-binary/flyte-binary/apps/deployer"
@@ -256,6 +257,62 @@ func TestSecretsLiveAsLongAsReplicas(t *testing.T) {
 	f.fleet.want(wanted(1), true)
 	f.awaitDeployments("1×1")
 	require.Equal(t, "second", value())
+}
+
+// A process that ends while a revision goes to sleep has stopped its replicas before it deletes their Secrets, and the next one deletes what
+// is left.
+func TestReplicasNeverLackTheirSecrets(t *testing.T) {
+	f := newFixture(t)
+	f.secrets["key"] = "first"
+	wanted := func(replicas uint32) *enginev1.DesiredApp {
+		return hello("uid-9", revision(1, replicas, func(spec *app.Spec) {
+			spec.SecurityContext = &app.SecurityContext{Secrets: []*core.Secret{{Key: "key", MountRequirement: core.Secret_ENV_VAR}}}
+		}))
+	}
+	f.fleet.want(wanted(1), false)
+	stop := f.start()
+	f.awaitDeployments("1×1")
+	stop()
+	secrets := f.Clientset.CoreV1().Secrets(f.Namespace)
+	list, err := secrets.List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	require.Len(t, list.Items, 1)
+
+	gone, err := secrets.Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	require.NoError(t, err)
+	defer gone.Stop()
+	seen, err := f.Clientset.AppsV1().Deployments(f.Namespace).Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	require.NoError(t, err)
+	defer seen.Stop()
+	f.fleet.want(wanted(0), false)
+	stop = f.start()
+	stopped, ok := (<-seen.ResultChan()).Object.(*appsv1.Deployment)
+	require.True(t, ok)
+	require.Zero(t, *stopped.Spec.Replicas)
+	require.Equal(t, "true", stopped.Annotations["flyte.org/app-secrets"])
+	deleted, ok := (<-gone.ResultChan()).Object.(*corev1.Secret)
+	require.True(t, ok)
+	versions := [2]int{}
+	for i, version := range []string{stopped.ResourceVersion, deleted.ResourceVersion} {
+		versions[i], err = strconv.Atoi(version)
+		require.NoError(t, err)
+	}
+	require.Less(t, versions[0], versions[1])
+	require.Eventually(t, func() bool { return f.deployment(1).Annotations["flyte.org/app-secrets"] == "" }, waitLimit, look)
+	stop()
+
+	left := list.Items[0].DeepCopy() // as if the process had ended between the two
+	left.ResourceVersion, left.UID = "", ""
+	_, err = secrets.Create(t.Context(), left, metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, err = f.Clientset.AppsV1().Deployments(f.Namespace).Patch(t.Context(), stopped.Name, types.MergePatchType,
+		[]byte(`{"metadata":{"annotations":{"flyte.org/app-secrets":"true"}}}`), metav1.PatchOptions{})
+	require.NoError(t, err)
+	f.start()
+	require.Eventually(t, func() bool {
+		list, err := secrets.List(t.Context(), metav1.ListOptions{})
+		return err == nil && len(list.Items) == 0
+	}, waitLimit, look)
 }
 
 // A process that ends between the Secret and the Deployment of a revision leaves no Secret of which no one knows: a Deployment comes first.

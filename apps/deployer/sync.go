@@ -238,16 +238,18 @@ func (s *session) scale(ctx context.Context, have *appsv1.Deployment, replicas i
 	return client.IgnoreNotFound(s.client.Patch(ctx, blank(have), patch))
 }
 
-// sleep stops all replicas and deletes the secrets of the revision, which are written again when it starts.
+// sleep stops all replicas and then deletes the secrets of the revision, which are written again when it starts. In this order a Deployment
+// with replicas never lacks its secrets, wherever this is interrupted, and the annotation shows that some may be left.
 func (s *session) sleep(ctx context.Context, have *appsv1.Deployment) error {
 	s.checked.Delete(have.Namespace + "/" + have.Name)
-	if replicasOf(have) == 0 {
-		return nil
+	if err := s.scale(ctx, have, 0); err != nil || have.Annotations[annotationSecrets] == "" {
+		return err
 	}
 	if err := s.deleteSecrets(ctx, have); err != nil {
 		return err
 	}
-	return s.scale(ctx, have, 0)
+	patch := client.RawPatch(mergePatch, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, annotationSecrets))
+	return client.IgnoreNotFound(s.client.Patch(ctx, blank(have), patch))
 }
 
 // remove deletes everything that an app has. Deployments come last: they show what is left to do.
@@ -271,8 +273,13 @@ func (s *session) removeRevision(ctx context.Context, have *appsv1.Deployment) e
 	if have.DeletionTimestamp != nil {
 		return nil
 	}
-	if err := s.deleteSecrets(ctx, have); err != nil {
-		return err
+	if have.Annotations[annotationSecrets] != "" { // if it is wanted again before it is gone, it must not run without them
+		if err := s.scale(ctx, have, 0); err != nil {
+			return err
+		}
+		if err := s.deleteSecrets(ctx, have); err != nil {
+			return err
+		}
 	}
 	return s.delete(ctx, have)
 }
