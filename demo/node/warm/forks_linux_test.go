@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/demo/node/warm"
@@ -48,8 +47,10 @@ func BenchmarkForks(b *testing.B) {
 				group.Go(func() {
 					for range asked {
 						at := time.Now()
-						if fork := f.pool.Find(b.Context(), nil, r); assert.NotNil(b, fork) {
-							assert.NoError(b, forkOnce(fork))
+						if fork := f.pool.Find(b.Context(), nil, r); fork == nil {
+							b.Error("no parent")
+						} else if err := forkOnce(fork); err != nil {
+							b.Error(err)
 						}
 						waited.Add(int64(time.Since(at)))
 					}
@@ -93,7 +94,9 @@ print("by", open(f"/proc/{os.getppid()}/stat").read().rpartition(")")[2].split()
 	for range 24 {
 		group.Go(func() {
 			one := f.start(true, nil)
-			if assert.Zero(t, one.end().ExitCode, one.log()) {
+			if code := one.end().ExitCode; code != 0 {
+				t.Errorf("it ended with %d: %s", code, one.log())
+			} else {
 				mu.Lock()
 				defer mu.Unlock()
 				by[strings.TrimSpace(strings.TrimPrefix(one.log(), "by "))] = true
