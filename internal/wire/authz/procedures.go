@@ -422,10 +422,7 @@ var procedures = map[string]map[string]Row{
 	"flyteidl2.workflow.TranslatorService": {
 		"JsonValuesToLiterals":     {people, "translator.use", large("the inputs of a run", members(nothing("a pure function")))},
 		"LaunchFormJsonToLiterals": {people, "translator.use", large("the inputs of a run", members(nothing("a pure function")))},
-		"LiteralsToLaunchFormJson": {
-			people, "translator.use",
-			large("the inputs of a run", orMembers("a pure function of the literals in the request", on("action_id", "trigger_id"))),
-		},
+		"LiteralsToLaunchFormJson": {people, "translator.use", large("the inputs of a run", orMembers("a pure function", on("action_id", "trigger_id")))},
 		"TaskSpecToLaunchFormJson": {people, "translator.use", large("the spec of a task", members(nothing("a pure function")))},
 	},
 	"grpc.health.v1.Health": {
