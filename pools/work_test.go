@@ -232,6 +232,20 @@ func TestAnAttemptThatRunsTooLongIsStopped(t *testing.T) {
 	require.Equal(t, timedOut, f.phase("r", "c"))
 }
 
+// anotherWanted waits until another worker is wanted, and returns its id.
+func (f *fixture) anotherWanted(worker string) (other string) {
+	f.t.Helper()
+	f.eventually("a second worker is wanted", func() bool {
+		for _, id := range f.desired() {
+			if id != worker {
+				other = id
+			}
+		}
+		return other != ""
+	})
+	return other
+}
+
 // TestAParentDoesNotKeepItsChildrenOut: the only worker of the pool is busy with their parent.
 func TestAParentDoesNotKeepItsChildrenOut(t *testing.T) {
 	f := newFixture(t, nil)
@@ -243,16 +257,7 @@ func TestAParentDoesNotKeepItsChildrenOut(t *testing.T) {
 	f.child("r", "a0", "c1", reusable(only))
 	f.child("r", "a0", "c2", reusable(only))
 	f.runOf("other", reusable(only)) // waits for its turn, and must not take the slot of a child
-	var second string
-	f.eventually("a second worker is wanted", func() bool {
-		for _, id := range f.desired() {
-			if id != w.id {
-				second = id
-			}
-		}
-		return second != ""
-	})
-	helper := f.start(second)
+	helper := f.start(f.anotherWanted(w.id))
 	for _, name := range []string{"c1", "c2"} {
 		a := helper.take()
 		require.Equal(t, name, a.GetAction().GetName())
@@ -274,16 +279,7 @@ func TestAParentThatGetsItsSlotLateDoesNotKeepItsChildrenOut(t *testing.T) {
 	w := f.start(first)
 	root := w.take()
 	require.Equal(t, "a0", root.GetAction().GetName())
-	var second string
-	f.eventually("a second worker is wanted", func() bool {
-		for _, id := range f.desired() {
-			if id != w.id {
-				second = id
-			}
-		}
-		return second != ""
-	})
-	helper := f.start(second)
+	helper := f.start(f.anotherWanted(w.id))
 	helper.succeed(helper.take())
 	w.succeed(root)
 	require.Equal(t, succeeded, f.phase("r", "a0"))
