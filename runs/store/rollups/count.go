@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/flyte-binary/flyte-binary/internal/work/failpoint"
-	"github.com/flyte-binary/flyte-binary/runs/store/sqltext"
 )
 
 // Counts are what a batch of ends adds to the roll-ups.
@@ -37,10 +36,6 @@ type Sums interface {
 // that ended after a time. It returns how many it took.
 func (s *Store) Count(ctx context.Context, limit int, until, today time.Time, prices Prices, sums Sums) (taken int, err error) {
 	err = s.change(ctx, func(tx pgx.Tx) error {
-		// The list is short and its statistics old, so a planner that may choose reads every action there is to leave out a few.
-		if _, err := tx.Exec(ctx, sqltext.Planning); err != nil {
-			return err
-		}
 		ids, err := take(ctx, tx, limit, until)
 		if err != nil || len(ids) == 0 {
 			return err

@@ -22,7 +22,7 @@ func (l *listens) Count(_ context.Context, ended []rollups.Ended) (*rollups.Coun
 	return &rollups.Counts{}, nil
 }
 
-// TestCountingEndsReadsOnlyThem: it happens every second, beside millions of other actions.
+// TestCountingEndsReadsOnlyThem: this happens all the time, and there may be millions of other actions.
 func TestCountingEndsReadsOnlyThem(t *testing.T) {
 	pool, config := seeded(t, 20)
 	one := pool.Config()
@@ -30,15 +30,17 @@ func TestCountingEndsReadsOnlyThem(t *testing.T) {
 	alone, err := pgxpool.NewWithConfig(t.Context(), one)
 	require.NoError(t, err)
 	t.Cleanup(alone.Close)
-	scanned := func() (rows int64) {
+	read := func() (rows int64) {
 		_, err := alone.Exec(t.Context(), `SELECT pg_stat_force_next_flush()`)
 		require.NoError(t, err)
-		require.NoError(t, alone.QueryRow(t.Context(), `SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'actions'`).Scan(&rows))
+		require.NoError(t, alone.QueryRow(t.Context(), `
+			SELECT seq_tup_read + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'actions')
+			FROM pg_stat_user_tables WHERE relname = 'actions'`).Scan(&rows))
 		return rows
 	}
 	_, err = alone.Exec(t.Context(), `INSERT INTO uncounted_ends (action_id) SELECT id FROM actions WHERE ended_at IS NOT NULL ORDER BY id LIMIT 500`)
 	require.NoError(t, err)
-	before, sums := scanned(), &listens{}
+	before, sums := read(), &listens{}
 	until := config.Start.Add(config.Span + time.Hour)
 	for range 5 {
 		taken, err := rollups.New(alone).Count(t.Context(), 100, until, rollups.Day(until), rollups.Prices{}, sums)
@@ -46,5 +48,5 @@ func TestCountingEndsReadsOnlyThem(t *testing.T) {
 		require.Equal(t, 100, taken)
 	}
 	require.Equal(t, 500, sums.ends)
-	require.Equal(t, before, scanned(), "actions were read one after the other")
+	require.Less(t, read()-before, int64(5*500), "the statements read other actions than those that ended")
 }

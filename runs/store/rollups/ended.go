@@ -27,11 +27,14 @@ func (e *Ended) Task() Task {
 	return Task{schema.Scope{Project: e.Action.Project, Domain: e.Action.Domain}, e.Action.TaskName}
 }
 
+// take looks up the action of each row by itself, in a scalar subquery: of a join, the planner may read every action there is, since
+// the statistics of the list are always old.
 func take(ctx context.Context, tx pgx.Tx, limit int, until time.Time) ([]int64, error) {
 	rows, err := tx.Query(ctx, `
-		DELETE FROM uncounted_ends WHERE action_id = ANY(ARRAY(SELECT action_id FROM uncounted_ends u WHERE NOT EXISTS (
-			SELECT 1 FROM actions a WHERE a.id = u.action_id AND a.runner = `+sqltext.Executor+` AND a.ended_at > $2
-		) ORDER BY action_id LIMIT $1))
+		DELETE FROM uncounted_ends WHERE action_id = ANY(ARRAY(
+			SELECT u.action_id FROM uncounted_ends u
+			WHERE (SELECT a.runner = `+sqltext.Executor+` AND a.ended_at > $2 FROM actions a WHERE a.id = u.action_id) IS NOT TRUE
+			ORDER BY u.action_id LIMIT $1))
 		RETURNING action_id`, limit, until)
 	if err != nil {
 		return nil, err
@@ -39,15 +42,15 @@ func take(ctx context.Context, tx pgx.Tx, limit int, until time.Time) ([]int64, 
 	return pgx.CollectRows(rows, pgx.RowTo[int64])
 }
 
-// readEnded reads the actions in the order in which they ended. It locks their runs, so that retention does not delete one before its
+// readEnded reads the actions in the order of their runs. It locks these in that order, so that retention does not delete one before its
 // rows are written. An action that was reopened meanwhile is left out; it is listed again when it ends.
 func readEnded(ctx context.Context, tx pgx.Tx, ids []int64) ([]Ended, error) {
 	rows, err := tx.Query(ctx, `
 		SELECT a.id, a.run_id, a.project, a.domain, a.run_name, a.name, a.task_name, a.phase, a.attempt, a.cache_status, a.cache_reason, a.cache_key,
 			a.created_at, a.started_at, a.ended_at, a.updated_at, a.runner, a.queue, a.cluster, a.spec_digest,
 			r.task_name, r.created_by_subject, r.labels, r.created_at
-		FROM actions a JOIN actions r ON r.id = a.run_id
-		WHERE a.id = ANY($1) AND a.action_type = `+sqltext.Task+` AND a.ended_at IS NOT NULL ORDER BY r.id FOR KEY SHARE OF r`, ids)
+		FROM (SELECT * FROM actions WHERE id = ANY($1) AND action_type = `+sqltext.Task+` AND ended_at IS NOT NULL ORDER BY run_id OFFSET 0) a
+		CROSS JOIN LATERAL (SELECT * FROM actions WHERE id = a.run_id FOR KEY SHARE) r`, ids)
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ const readVitals = `SELECT pg_database_size(current_database()),
 	(SELECT count(*) FROM (SELECT 1 FROM run_deletions WHERE rows_gone_at IS NULL LIMIT $2) r),
 	(SELECT count(*) FROM (SELECT 1 FROM actions WHERE ` + isWaiting + ` LIMIT $2) c),
 	(SELECT created_at FROM actions WHERE ` + isWaiting + ` ORDER BY created_at, id LIMIT 1),
-	(SELECT min(a.ended_at) FROM (SELECT action_id FROM uncounted_ends ORDER BY action_id LIMIT 100) u JOIN actions a ON a.id = u.action_id)`
+	(SELECT min((SELECT a.ended_at FROM actions a WHERE a.id = u.action_id)) FROM (SELECT action_id FROM uncounted_ends ORDER BY action_id LIMIT 100) u)`
 
 // oldestStart looks at the first attempts alone: the pause before another one may be long. Actions of pools wait for a worker.
 const oldestStart = `SELECT min(a.admitted_at) FROM actions a WHERE ` + sqltext.IsLive + `
