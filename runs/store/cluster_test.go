@@ -130,6 +130,32 @@ func TestAClusterReadsOnlyWhatRunsThere(t *testing.T) {
 	}
 }
 
+// TestConnectorsReadOnlyWhatTheyRun: it is little, and may be nothing.
+func TestConnectorsReadOnlyWhatTheyRun(t *testing.T) {
+	const all, theirs = 4000, 10
+	for _, analyzed := range []bool{false, true} {
+		pool := pgtest.New(t, store.Migrations())
+		_, err := pool.Exec(t.Context(), `
+			INSERT INTO actions (id, run_id, project, domain, run_name, name, action_type, phase, created_at, updated_at, admitted_at, runner)
+			SELECT n, n, 'p', 'd', 'r' || n, 'a0', 1, 4, now(), now(), now(), CASE WHEN n % ($1 / $2) = 7 THEN $3 ELSE 0 END FROM generate_series(1, $1::int) n`,
+			all, theirs, schema.RunnerConnector)
+		require.NoError(t, err)
+		if analyzed {
+			_, err = pool.Exec(t.Context(), `ANALYZE actions`)
+			require.NoError(t, err)
+		}
+		readers := storetest.Counted(t, pool)
+		pool.Reset()
+		storetest.AwaitConnections(t, pool, "pid <> pg_backend_pid()")
+		before := storetest.TuplesRead(t, pool)
+		refs, err := worklists.NewLiveReader(readers).Live(t.Context(), worklists.Selection{Runner: schema.RunnerConnector, Shard: ident.AllShards}, schema.Ref{}, 100)
+		require.NoError(t, err)
+		require.Len(t, refs, theirs)
+		storetest.CloseAndCount(t, readers, pool)
+		require.Less(t, storetest.TuplesRead(t, pool)-before, int64(2*theirs), "analyzed %t", analyzed)
+	}
+}
+
 // TestOneClusterHasNoEntriesByCluster: an index by cluster costs an installation with one cluster nothing, and its work is found without.
 func TestOneClusterHasNoEntriesByCluster(t *testing.T) {
 	w := newWriting(t)

@@ -43,11 +43,13 @@ func inShard(parameter string) string {
 		parameter, ident.AllShards, name, ident.Shards)
 }
 
-// anyLive and liveElsewhere are the same condition, that of an action which is live. Postgres reads actions_live for the first, and
-// actions_live_elsewhere for the second, which needs the cluster as a condition of its own, and the runner in the text.
+// anyLive and isLive are the same condition, that of an action which is live. Postgres reads actions_live for the first. For the second
+// with a runner in the text, it reads actions_live_elsewhere or actions_live_connector.
 const (
 	anyLive       = `admitted_at IS NOT NULL AND ended_at IS NULL`
-	liveElsewhere = `num_nulls(ended_at) > num_nulls(admitted_at) AND runner IN ` + sqltext.OnCluster + ` AND cluster <> '` + ident.DefaultCluster + `'`
+	isLive        = `num_nulls(ended_at) > num_nulls(admitted_at)`
+	liveElsewhere = isLive + ` AND runner IN ` + sqltext.OnCluster + ` AND cluster <> '` + ident.DefaultCluster + `'`
+	liveConnector = isLive + ` AND runner = ` + sqltext.Connector
 )
 
 // liveIn is the condition of an action that is live on a cluster, whose name is in a parameter.
@@ -61,9 +63,12 @@ func liveIn(cluster, parameter string) string {
 // Live reads a page of a selection in the order (run, id), after one entry of it; the zero Ref is before the first.
 func (l *LiveReader) Live(ctx context.Context, of Selection, after schema.Ref, limit int) ([]schema.Ref, error) {
 	live, args := anyLive, []any{after.RunID, after.ID, limit, of.Shard, of.Runner}
-	if of.Cluster != "" {
+	switch {
+	case of.Cluster != "":
 		live = liveIn(of.Cluster, "$6")
 		args = append(args, of.Cluster)
+	case of.Runner == schema.RunnerConnector:
+		live = liveConnector
 	}
 	query := `
 		SELECT ` + refColumns + ` FROM actions
