@@ -101,6 +101,11 @@ func TestAClusterReadsOnlyWhatRunsThere(t *testing.T) {
 			SELECT nextval('actions_id_seq'), root.id, 'p', 'd', 'wide', 'c' || n, 'a0', 1, 4, now(), now(), now(), 'c' || n % $1
 			FROM root, generate_series(1, $1::int * $2::int) n`, clusters, each)
 		require.NoError(t, err)
+		_, err = pool.Exec(t.Context(), `
+			INSERT INTO actions (id, run_id, project, domain, run_name, name, parent_name, action_type, phase, created_at, updated_at, admitted_at, ended_at, cluster)
+			SELECT nextval('actions_id_seq'), run_id, 'p', 'd', 'wide', 'e' || n, 'a0', 1, 5, now(), now(), now(), now(), 'c' || n % $1
+			FROM (SELECT run_id FROM actions LIMIT 1) r, generate_series(1, $1::int * $2::int * 5) n`, clusters, each)
+		require.NoError(t, err)
 		if analyzed {
 			_, err = pool.Exec(t.Context(), `ANALYZE actions`)
 			require.NoError(t, err)
@@ -130,15 +135,15 @@ func TestAClusterReadsOnlyWhatRunsThere(t *testing.T) {
 	}
 }
 
-// TestConnectorsReadOnlyWhatTheyRun: it is little, and may be nothing.
-func TestConnectorsReadOnlyWhatTheyRun(t *testing.T) {
+// TestPoolsAndConnectorsReadOnlyWhatTheyRun: it is little, and may be nothing.
+func TestPoolsAndConnectorsReadOnlyWhatTheyRun(t *testing.T) {
 	const all, theirs = 4000, 10
 	for _, analyzed := range []bool{false, true} {
 		pool := pgtest.New(t, store.Migrations())
 		_, err := pool.Exec(t.Context(), `
 			INSERT INTO actions (id, run_id, project, domain, run_name, name, action_type, phase, created_at, updated_at, admitted_at, runner)
-			SELECT n, n, 'p', 'd', 'r' || n, 'a0', 1, 4, now(), now(), now(), CASE WHEN n % ($1 / $2) = 7 THEN $3 ELSE 0 END FROM generate_series(1, $1::int) n`,
-			all, theirs, schema.RunnerConnector)
+			SELECT n, n, 'p', 'd', 'r' || n, 'a0', 1, 4, now(), now(), now(), CASE n % ($1 / $2) WHEN 7 THEN $3 WHEN 8 THEN $4 ELSE 0 END
+			FROM generate_series(1, $1::int) n`, all, theirs, schema.RunnerConnector, schema.RunnerPool)
 		require.NoError(t, err)
 		if analyzed {
 			_, err = pool.Exec(t.Context(), `ANALYZE actions`)
@@ -148,11 +153,13 @@ func TestConnectorsReadOnlyWhatTheyRun(t *testing.T) {
 		pool.Reset()
 		storetest.AwaitConnections(t, pool, "pid <> pg_backend_pid()")
 		before := storetest.TuplesRead(t, pool)
-		refs, err := worklists.NewLiveReader(readers).Live(t.Context(), worklists.Selection{Runner: schema.RunnerConnector, Shard: ident.AllShards}, schema.Ref{}, 100)
-		require.NoError(t, err)
-		require.Len(t, refs, theirs)
+		for _, runner := range []schema.Runner{schema.RunnerPool, schema.RunnerConnector} {
+			refs, err := worklists.NewLiveReader(readers).Live(t.Context(), worklists.Selection{Runner: runner, Shard: ident.AllShards}, schema.Ref{}, 100)
+			require.NoError(t, err)
+			require.Len(t, refs, theirs)
+		}
 		storetest.CloseAndCount(t, readers, pool)
-		require.Less(t, storetest.TuplesRead(t, pool)-before, int64(2*theirs), "analyzed %t", analyzed)
+		require.Less(t, storetest.TuplesRead(t, pool)-before, int64(3*theirs), "analyzed %t", analyzed)
 	}
 }
 

@@ -44,12 +44,12 @@ func inShard(parameter string) string {
 }
 
 // anyLive and isLive are the same condition, that of an action which is live. Postgres reads actions_live for the first. For the second
-// with a runner in the text, it reads actions_live_elsewhere or actions_live_connector.
+// with a runner in the text, it reads actions_live_elsewhere or actions_live_runner.
 const (
 	anyLive       = `admitted_at IS NOT NULL AND ended_at IS NULL`
 	isLive        = `num_nulls(ended_at) > num_nulls(admitted_at)`
 	liveElsewhere = isLive + ` AND runner IN ` + sqltext.OnCluster + ` AND cluster <> '` + ident.DefaultCluster + `'`
-	liveConnector = isLive + ` AND runner = ` + sqltext.Connector
+	liveByRunner  = isLive + ` AND runner IN (` + sqltext.Pool + `, ` + sqltext.Connector + `)`
 )
 
 // liveIn is the condition of an action that is live on a cluster, whose name is in a parameter.
@@ -67,8 +67,8 @@ func (l *LiveReader) Live(ctx context.Context, of Selection, after schema.Ref, l
 	case of.Cluster != "":
 		live = liveIn(of.Cluster, "$6")
 		args = append(args, of.Cluster)
-	case of.Runner == schema.RunnerConnector:
-		live = liveConnector
+	case of.Runner == schema.RunnerPool, of.Runner == schema.RunnerConnector:
+		live = liveByRunner
 	}
 	query := `
 		SELECT ` + refColumns + ` FROM actions
@@ -86,16 +86,18 @@ func (l *LiveReader) LiveOfRuns(ctx context.Context, of Selection, runIDs []int6
 	return l.refs(ctx, query, runIDs, of.Cluster, of.Shard, of.Runner)
 }
 
-func (l *LiveReader) refs(ctx context.Context, query string, args ...any) ([]schema.Ref, error) {
-	rows, err := l.pool.Query(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read live actions: %w", err)
-	}
-	refs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (schema.Ref, error) {
-		var ref schema.Ref
-		return ref, row.Scan(&ref.ID, &ref.RunID, &ref.Project, &ref.Domain, &ref.RunName, &ref.Name, &ref.Cluster, &ref.Placement)
+// refs reads in the order of an index: where the planner expects few rows, it would rather read and sort a whole run.
+func (l *LiveReader) refs(ctx context.Context, query string, args ...any) (refs []schema.Ref, err error) {
+	var statements pgx.Batch
+	statements.Queue(sqltext.Planning)
+	statements.Queue(query, args...).Query(func(rows pgx.Rows) (err error) {
+		refs, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (schema.Ref, error) {
+			var ref schema.Ref
+			return ref, row.Scan(&ref.ID, &ref.RunID, &ref.Project, &ref.Domain, &ref.RunName, &ref.Name, &ref.Cluster, &ref.Placement)
+		})
+		return err
 	})
-	if err != nil {
+	if err := l.pool.SendBatch(ctx, &statements).Close(); err != nil {
 		return nil, fmt.Errorf("read live actions: %w", err)
 	}
 	return refs, nil
