@@ -24,7 +24,7 @@ type driver struct {
 }
 
 // driverOf chooses the condition that probably leaves the fewest rows. Bounds of the creation always narrow what is looked at.
-// In an order other than that of the creation only those remain.
+// In the order of an index on updates only those remain.
 func driverOf(ask *Ask, byCreation bool) driver {
 	d := driver{ask: ask}
 	best, rank, searched := (*query.Term)(nil), 0, false
@@ -57,6 +57,13 @@ func driverOf(ask *Ask, byCreation bool) driver {
 		d.terms = append(d.terms, best)
 	}
 	return d
+}
+
+// endsCreation reports whether a query leaves out all runs that were created after a time.
+func endsCreation(node *query.Node) bool {
+	return slices.ContainsFunc(node.All(), func(part *query.Node) bool {
+		return part.Kind == query.Leaf && part.Term.Key == query.Created && (part.Term.Op == query.Less || part.Term.Op == query.LessOrEqual)
+	})
 }
 
 // rankOf is greater for a condition that leaves fewer rows; 0 for one without an index.

@@ -202,12 +202,14 @@ type walk struct {
 	driver driver
 	most   int  // how many runs a reader looks at
 	looked int  // how many of them this one does
-	sorted bool // the order is not that of an index: the newest runs are sorted
+	sorted bool // no index has the rows in the order: the newest runs are sorted
 }
 
 func (r *Reader) walk(ask *Ask, q *listquery.Query) *walk {
-	w := &walk{ask: ask, q: q, most: r.looked, looked: r.looked, sorted: ask.Order.Field == "duration_ms"}
-	w.driver = driverOf(ask, ask.Order.Field != "updated_at")
+	byUpdate := ask.Order.Field == "updated_at"
+	// In the order of updates, the runs that were created before a time may come after a million others.
+	w := &walk{ask: ask, q: q, most: r.looked, looked: r.looked, sorted: ask.Order.Field == "duration_ms" || byUpdate && endsCreation(ask.Query)}
+	w.driver = driverOf(ask, w.sorted || !byUpdate)
 	if w.driver.errors && !w.sorted {
 		w.looked = max(1, w.looked/errorsPart)
 	}
