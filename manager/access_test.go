@@ -193,6 +193,11 @@ func TestProgramsHaveKeys(t *testing.T) {
 	listed, err := ada.ListKeys(t.Context(), &accessv1.ListKeysRequest{})
 	require.NoError(t, err)
 	require.Len(t, listed.GetKeys(), 1)
+	members, err := accessv1connect.NewAccessServiceClient(as("root"), url).ListBindings(t.Context(), &accessv1.ListBindingsRequest{
+		Member: &accessv1.Member{Kind: accessv1.MemberKind_MEMBER_KIND_KEY, Name: made.GetKey().GetId()},
+	})
+	require.NoError(t, err)
+	require.Equal(t, "ci", members.GetBindings()[0].GetKeyName())
 	_, err = ada.RevokeKey(t.Context(), &accessv1.RevokeKeyRequest{Id: made.GetKey().GetId()})
 	require.NoError(t, err)
 	require.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(createRun(t, key, runOf("mine", "after-the-end"))))

@@ -41,7 +41,24 @@ func (h *Handler) ListBindings(ctx context.Context, request *accessv1.ListBindin
 		response.Token = token(stored[limit-1].ID)
 	}
 	response.Bindings = bindingsOf(append(listed, stored...))
-	return response, nil
+	return response, h.nameKeys(ctx, response.GetBindings())
+}
+
+// nameKeys adds the names of members that are keys: their ids mean nothing to people.
+func (h *Handler) nameKeys(ctx context.Context, bindings []*accessv1.Binding) error {
+	var ids []string
+	for _, b := range bindings {
+		if b.GetMember().GetKind() == accessv1.MemberKind_MEMBER_KIND_KEY {
+			ids = append(ids, b.GetMember().GetName())
+		}
+	}
+	names, err := h.Store.KeyNames(ctx, ids)
+	for _, b := range bindings {
+		if b.GetMember().GetKind() == accessv1.MemberKind_MEMBER_KIND_KEY {
+			b.KeyName = names[b.GetMember().GetName()]
+		}
+	}
+	return err
 }
 
 // configured are the bindings of the configuration that a list has.

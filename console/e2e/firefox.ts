@@ -1,4 +1,4 @@
-import type { Browser, LaunchOptions } from "@playwright/test";
+import type { Browser, BrowserContext, LaunchOptions } from "@playwright/test";
 import { installed } from "./browser";
 
 /** Firefox makes processes ahead and asks its maker for news. Tests need neither. */
@@ -34,4 +34,18 @@ export function withoutColorSchemes(browser: Browser): void {
   sessions.send = function (method, params) {
     return method === "emulation.setMediaFeaturesOverride" ? Promise.resolve({}) : send.call(this, method, params);
   };
+}
+
+/**
+ * Playwright fills fields of Firefox by setting their values on the page, where React counts a value that a script sets as known and
+ * ignores the event. Here the text goes the way of typed text.
+ */
+export async function withTypedText(context: BrowserContext): Promise<void> {
+  await context.addInitScript(() => {
+    const type = (text: string) => {
+      // eslint-disable-next-line @typescript-eslint/no-deprecated -- nothing else enters text as a person does
+      document.execCommand("insertText", false, text);
+    };
+    Object.defineProperty(window, "__pw_bidiInsertText", { configurable: true, get: () => type, set: () => undefined });
+  });
 }

@@ -45,6 +45,22 @@ test("values are copied as code", async ({ page, context, runs }) => {
   expect(await page.evaluate(() => navigator.clipboard.readText())).toContain("GetActionData");
 });
 
+test("values are copied where the browser has no clipboard for pages: at plain http addresses", async ({ page, runs }) => {
+  await page.addInitScript(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
+  await page.goto(`${place}/runs/${runs.squares}?tab=io`);
+  await panel(page).getByTestId("inputs").getByRole("button", { name: "Copy as" }).click();
+  await page.getByRole("menuitem", { name: "curl" }).click();
+  await expect(page.getByText("Copied:").first()).toBeVisible();
+  await page.evaluate(() => {
+    const field = document.createElement("textarea");
+    field.id = "pasted";
+    document.body.append(field);
+    field.focus();
+  });
+  await page.keyboard.press("ControlOrMeta+v");
+  await expect(page.locator("#pasted")).toHaveValue(/GetActionData/);
+});
+
 test("a long log can be searched, navigated and linked to", { tag: "@store" }, async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.talking}?tab=logs`);
   const log = panel(page).getByRole("log");

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { expect, test as base, type Locator, type Page } from "@playwright/test";
 import type axe from "axe-core";
-import { withoutColorSchemes } from "./firefox";
+import { withoutColorSchemes, withTypedText } from "./firefox";
 import type { Prepared } from "./setup";
 import { start, type Wanted } from "./start";
 
@@ -34,6 +34,10 @@ export const test = base.extend<Fixtures>({
     },
     { scope: "worker" },
   ],
+  context: async ({ context, browserName }, provide) => {
+    if (browserName === "firefox") await withTypedText(context);
+    await provide(context);
+  },
   baseURL: async ({}, provide) => provide(shared().url),
   runs: async ({}, provide) => provide(shared().runs),
   home: async ({}, provide) => provide(shared().home),

@@ -2,6 +2,7 @@ import { Copy } from "lucide-react";
 import type { RefObject } from "react";
 import { t, tn } from "@/texts/texts";
 import { Button } from "./button";
+import { copyText } from "./clipboard";
 import { Menu, MenuItem } from "./menu";
 import { asCsv, asJson, asMarkdown, textOf, type TableText } from "./table-text";
 import { useNotify } from "./toast";
@@ -12,9 +13,10 @@ export function CopyTable({ label, table }: { readonly label: string; readonly t
   const copy = (what: string, write: (text: TableText) => string) => () => {
     if (table.current === null) return;
     const text = textOf(table.current);
-    void navigator.clipboard.writeText(write(text)).then(
-      () => notify("good", tn(text.rows.length, "Copied {n} row as {what}", "Copied {n} rows as {what}", { what })),
-      () => notify("danger", t("The browser did not allow the copy")),
+    void copyText(write(text)).then((done) =>
+      done
+        ? notify("good", tn(text.rows.length, "Copied {n} row as {what}", "Copied {n} rows as {what}", { what }))
+        : notify("danger", t("The browser blocked copying")),
     );
   };
   return (

@@ -7,7 +7,7 @@ import { Field, Input, Select } from "@/design/field";
 import { placeWords, whereOf, type Where } from "@/entities/access/rights";
 import { t } from "@/texts/texts";
 import { placesOf, RoleFields, type RoleInPlace } from "./role-fields";
-import { memberKinds } from "./words";
+import { memberKinds, memberName } from "./words";
 
 interface AddProps extends ChangeProps {
   /** The project's domain whose places can be chosen. */
@@ -71,14 +71,16 @@ function AddForm({ here, place, ...props }: AddProps) {
 /** Takes a role from a member. */
 export function RemoveMemberDialog({ binding, ...props }: ChangeProps & { readonly binding: Binding | undefined }) {
   return (
-    <Dialog open={binding !== undefined} onClose={props.onClose} title={t("Remove {name}", { name: binding?.member?.name ?? "" })}>
+    <Dialog open={binding !== undefined} onClose={props.onClose} title={t("Remove {name}", { name: binding ? memberName(binding) : "" })}>
       {binding && <RemoveForm binding={binding} {...props} />}
     </Dialog>
   );
 }
 
-function RemoveForm({ binding: { id, member, role, scope }, ...props }: ChangeProps & { readonly binding: Binding }) {
+function RemoveForm({ binding, ...props }: ChangeProps & { readonly binding: Binding }) {
   const { change, ...state } = useChange(props);
+  const { id, role, scope } = binding;
+  const name = memberName(binding);
   const place = whereOf(scope);
   return (
     <ChangeForm
@@ -86,10 +88,10 @@ function RemoveForm({ binding: { id, member, role, scope }, ...props }: ChangePr
       kind="danger"
       {...state}
       onClose={props.onClose}
-      onSubmit={() => change(() => client(AccessService).deleteBinding({ id, scope: place }), t("{name} no longer has the role {role}", { name: member?.name ?? "", role }))}
+      onSubmit={() => change(() => client(AccessService).deleteBinding({ id, scope: place }), t("{name} no longer has the role {role}", { name, role }))}
     >
       <p>
-        {t("{name} loses the role {role} in {place} within seconds. Other roles of the member stay.", { name: <strong>{member?.name}</strong>, role, place: placeWords(place) })}
+        {t("{name} loses the role {role} in {place} within seconds. Other roles of the member stay.", { name: <strong>{name}</strong>, role, place: placeWords(place) })}
       </p>
     </ChangeForm>
   );

@@ -17,7 +17,7 @@ import { t } from "@/texts/texts";
 import { AddMemberDialog, RemoveMemberDialog } from "./member-dialogs";
 import { Roles } from "./roles";
 import { memberScopes, MembersSearch, type MemberScope } from "./search";
-import { kindWords } from "./words";
+import { kindWords, memberName } from "./words";
 import css from "@/design/page.module.css";
 
 const placeAt = (scope: MemberScope, { project, domain }: Where): Where => ({
@@ -49,10 +49,12 @@ export function MembersPage() {
   const columns: readonly Column<Binding>[] = [
     {
       label: t("Member"),
-      cell: ({ member }) => (
+      cell: (binding) => (
         <>
-          {member?.name}
-          <Note>{kindWords(member)}</Note>
+          {memberName(binding)}
+          <Note>
+            {kindWords(binding.member)} {binding.keyName !== "" && binding.member?.name}
+          </Note>
         </>
       ),
     },
@@ -129,7 +131,7 @@ export function MembersPage() {
 function Remove({ binding, onRemove }: { readonly binding: Binding; readonly onRemove: () => void }) {
   const denied = useDenied(AccessService.method.deleteBinding, whereOf(binding.scope));
   return (
-    <Button small denied={denied} onClick={onRemove} aria-label={t("Remove {role} from {name}", { role: binding.role, name: binding.member?.name ?? "" })}>
+    <Button small denied={denied} onClick={onRemove} aria-label={t("Remove {role} from {name}", { role: binding.role, name: memberName(binding) })}>
       {t("Remove")}
     </Button>
   );

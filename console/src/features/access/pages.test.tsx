@@ -75,6 +75,7 @@ beforeEach(() => {
     create(ListBindingsResponseSchema, {
       bindings: [
         { member: { kind: MemberKind.GROUP, name: "team" }, role: "viewer", scope: {}, createdBy: "configuration" },
+        { id: "6", member: { kind: MemberKind.KEY, name: "key-4f" }, keyName: "nightly", role: "runner", scope: { project: "p", domain: "d" }, createdBy: "ada" },
         { id: "7", member: { kind: MemberKind.USER, name: "bob" }, role: "viewer", scope: { project: "p", domain: "d" }, createdBy: "ada" },
       ],
     }),
@@ -127,6 +128,7 @@ it("revokes a key, and has no button for one that has ended", async () => {
 it("adds and removes members, but not those of the configuration", async () => {
   open(<MembersPage />);
   await screen.findByRole("rowheader", { name: /bob/ });
+  expect(screen.getByRole("rowheader", { name: /nightly.*API key key-4f/ })).toBeTruthy();
   expect(screen.queryByRole("button", { name: "Remove viewer from team" })).toBeNull();
   fireEvent.click(screen.getByRole("button", { name: "Add member" }));
   fireEvent.change(dialog().getByLabelText("Kind"), { target: { value: String(MemberKind.GROUP) } });

@@ -1,4 +1,4 @@
-import { MemberKind, type Account, type AuditEvent, type Key, type Limit, type Member, type Role } from "@gen/flytebinary/access/v1/access_pb.js";
+import { MemberKind, type Account, type AuditEvent, type Binding, type Key, type Limit, type Member, type Role } from "@gen/flytebinary/access/v1/access_pb.js";
 import { bytes, msOf } from "@/design/format";
 import { isForPeople, permissionGroups, permissionWords } from "@/entities/access/permissions";
 import { gives } from "@/entities/access/rights";
@@ -12,6 +12,9 @@ export const memberKinds: readonly (readonly [MemberKind, string])[] = [
 
 /** What kind a member is. */
 export const kindWords = (member: Member | undefined): string => memberKinds.find(([kind]) => kind === member?.kind)?.[1] ?? t("Unknown");
+
+/** How a member is called: a key by its name, since its id means nothing to people. */
+export const memberName = ({ member, keyName }: Binding): string => keyName || (member?.name ?? "");
 
 /** The state of a key, from its times. */
 export function keyState(key: Pick<Key, "revokedAt" | "expiresAt">, now: number): "active" | "expired" | "revoked" {

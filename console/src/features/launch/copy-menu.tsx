@@ -1,6 +1,7 @@
 import { ChevronDown } from "lucide-react";
 import type { LiteralType } from "@gen/flyteidl2/core/types_pb.js";
 import { Button } from "@/design/button";
+import { copyText } from "@/design/clipboard";
 import { Menu, MenuItem } from "@/design/menu";
 import { useNotify } from "@/design/toast";
 import { valueOf } from "@/entities/value/value";
@@ -31,10 +32,10 @@ export function CopyMenu({ build, inputs, options, source }: CopyMenuProps) {
     void build()
       .then((launch) => {
         const values = launch.inputs.literals.map(({ name, value }) => [name, valueOf(value)] as const);
-        return navigator.clipboard.writeText(write(launch, { place: launch.place, task: launch.task, values, options, source, enums }));
+        return copyText(write(launch, { place: launch.place, task: launch.task, values, options, source, enums }));
       })
       .then(
-        () => notify("good", t("Copied: {what}", { what })),
+        (done) => (done ? notify("good", t("Copied: {what}", { what })) : notify("danger", t("The browser blocked copying"))),
         (error: unknown) => notify("danger", error instanceof Error ? error.message : t("Copying failed")),
       );
   return (

@@ -6,6 +6,7 @@ import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import { useCommands } from "@/app/commands";
 import { shellWord } from "@/app/shell-word";
 import { Button } from "@/design/button";
+import { copyText } from "@/design/clipboard";
 import { Menu, MenuItem } from "@/design/menu";
 import { isLive, isTerminal } from "@/design/phases";
 import { useNotify } from "@/design/toast";
@@ -75,10 +76,7 @@ function More({ run, recoverable, live }: { readonly run: RunName; readonly reco
   const root = { run, name: "a0" };
   const place = `--project ${shellWord(run.project)} --domain ${shellWord(run.domain)}`;
   const copy = (text: string, what: string) => () =>
-    void navigator.clipboard.writeText(text).then(
-      () => notify("good", t("Copied: {what}", { what })),
-      () => notify("danger", t("The browser blocked copying")),
-    );
+    void copyText(text).then((done) => (done ? notify("good", t("Copied: {what}", { what })) : notify("danger", t("The browser blocked copying"))));
   return (
     <Menu
       trigger={

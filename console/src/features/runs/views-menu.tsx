@@ -4,6 +4,7 @@ import { ViewService } from "@gen/flytebinary/insight/v1/views_pb.js";
 import { problemOf } from "@/api/problem";
 import type { Place } from "@/app/place";
 import { Button } from "@/design/button";
+import { copyText } from "@/design/clipboard";
 import { Dialog, DialogActions } from "@/design/dialog";
 import { Field, Input } from "@/design/field";
 import { Menu, MenuItem } from "@/design/menu";
@@ -34,9 +35,8 @@ export function ViewsMenu({ place, search, onChoose }: ViewsMenuProps) {
   const query = search.query ?? "";
   const command = search.sort === undefined ? asGetRun(place, query, Date.now()) : undefined;
   const copy = (text: string, title: string, more: string) =>
-    void navigator.clipboard.writeText(text).then(
-      () => notify("good", title, more),
-      () => notify("warning", t("The browser blocked copying"), t("Copy the URL from the address bar.")),
+    void copyText(text).then((done) =>
+      done ? notify("good", title, more) : notify("warning", t("The browser blocked copying"), t("Copy the URL from the address bar.")),
     );
   const change = (work: Promise<void>, done: string) =>
     void work.then(

@@ -287,7 +287,9 @@ type Binding struct {
 	// The subject of who made it; "configuration" for those of the configuration, which cannot be deleted by call.
 	CreatedBy string `protobuf:"bytes,5,opt,name=created_by,json=createdBy,proto3" json:"created_by,omitempty"`
 	// When it was made.
-	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// The name of a member that is a key, in lists; empty for other members.
+	KeyName       string `protobuf:"bytes,7,opt,name=key_name,json=keyName,proto3" json:"key_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -362,6 +364,13 @@ func (x *Binding) GetCreatedAt() *timestamppb.Timestamp {
 		return x.CreatedAt
 	}
 	return nil
+}
+
+func (x *Binding) GetKeyName() string {
+	if x != nil {
+		return x.KeyName
+	}
+	return ""
 }
 
 // GetMeRequest asks about the caller.
@@ -3808,7 +3817,7 @@ const file_flytebinary_access_v1_access_proto_rawDesc = "" +
 	"\bbuilt_in\x18\x04 \x01(\bR\abuiltIn\x12\x1e\n" +
 	"\n" +
 	"configured\x18\x05 \x01(\bR\n" +
-	"configured\"\xf2\x01\n" +
+	"configured\"\x8d\x02\n" +
 	"\aBinding\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x125\n" +
 	"\x06member\x18\x02 \x01(\v2\x1d.flytebinary.access.v1.MemberR\x06member\x12\x12\n" +
@@ -3817,7 +3826,8 @@ const file_flytebinary_access_v1_access_proto_rawDesc = "" +
 	"\n" +
 	"created_by\x18\x05 \x01(\tR\tcreatedBy\x129\n" +
 	"\n" +
-	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"\x0e\n" +
+	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x19\n" +
+	"\bkey_name\x18\a \x01(\tR\akeyName\"\x0e\n" +
 	"\fGetMeRequest\"\xd0\x02\n" +
 	"\rGetMeResponse\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x18\n" +

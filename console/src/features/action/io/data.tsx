@@ -7,6 +7,7 @@ import type { LiteralType } from "@gen/flyteidl2/core/types_pb.js";
 import type { VariableMap } from "@gen/flyteidl2/core/interface_pb.js";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { Button } from "@/design/button";
+import { copyText } from "@/design/clipboard";
 import { CopyButton } from "@/design/copy";
 import { Facts } from "@/design/facts";
 import { Menu, MenuItem } from "@/design/menu";
@@ -150,10 +151,7 @@ function CopyAs({
 }) {
   const notify = useNotify();
   const copy = (text: string, as: string) => () =>
-    void navigator.clipboard.writeText(text).then(
-      () => notify("good", t("Copied: {language}", { language: as })),
-      () => notify("danger", t("The browser blocked copying")),
-    );
+    void copyText(text).then((done) => (done ? notify("good", t("Copied: {language}", { language: as })) : notify("danger", t("The browser blocked copying"))));
   return (
     <Menu
       trigger={
