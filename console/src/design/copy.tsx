@@ -1,25 +1,30 @@
-import { Check, Copy } from "lucide-react";
+import { Check, Copy, X } from "lucide-react";
 import { useEffect, useState } from "react";
 import { t } from "@/texts/texts";
 import { IconButton } from "./button";
 import { copyText } from "./clipboard";
-import { useNotify } from "./toast";
 
-/** Copies text to the clipboard and confirms it briefly. */
+/** Copies text to the clipboard and says briefly whether that worked. */
 export function CopyButton({ text, label = t("Copy") }: { readonly text: string | (() => string); readonly label?: string }) {
-  const notify = useNotify();
-  const [copied, setCopied] = useState(false);
+  const [copied, setCopied] = useState<boolean>();
   useEffect(() => {
-    if (!copied) return;
-    const timer = setTimeout(() => setCopied(false), 1500);
+    if (copied === undefined) return;
+    const timer = setTimeout(() => setCopied(undefined), 1500);
     return () => clearTimeout(timer);
   }, [copied]);
   const copy = () => {
-    void copyText(typeof text === "string" ? text : text()).then((done) => (done ? setCopied(true) : notify("danger", t("The browser blocked copying"))));
+    void copyText(typeof text === "string" ? text : text()).then(setCopied);
   };
+  if (copied === undefined) {
+    return (
+      <IconButton small label={label} onClick={copy}>
+        <Copy size={14} aria-hidden />
+      </IconButton>
+    );
+  }
   return (
-    <IconButton small label={copied ? t("Copied") : label} onClick={copy}>
-      {copied ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
+    <IconButton small label={copied ? t("Copied") : t("The browser blocked copying")} onClick={copy}>
+      {copied ? <Check size={14} aria-hidden /> : <X size={14} aria-hidden />}
     </IconButton>
   );
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
-// listens is told the ends, and counts none of them.
+// listens receives the ends, and counts none of them.
 type listens struct {
 	rollups.Sums
 	ends int
