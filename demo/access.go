@@ -32,6 +32,14 @@ func (d *demo) password(name string) (string, error) {
 // tls is the directory of the certificate with which the port of a demo with access control speaks to clients.
 func (d *demo) tls() string { return filepath.Join(d.dir.Secrets(), "tls") }
 
+// signIn are the settings without which those of --set about accounts are refused.
+func (d *demo) signIn() []string {
+	if !d.opts.Access {
+		return nil
+	}
+	return []string{"access.local.enabled=true"}
+}
+
 // configureAccess lets people sign in, with --access. Clients present their tokens over TLS alone, so that the port has a certificate;
 // it speaks plain text too, for tasks and for browsers, to which loopback is safe. Without access control, a port for other
 // machines was asked for by --listen.

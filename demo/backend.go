@@ -64,6 +64,7 @@ func (d *demo) configure() error {
 			"runs.admission.maxLive=500",
 			// The node measures when it is asked, and most tasks of a laptop are short.
 			"executor.measure.interval=2s", "executor.measure.report=4s"},
+		d.signIn(),
 		d.opts.Set,
 		// The demo's own parts come last: neither the environment nor --set may replace them.
 		[]string{

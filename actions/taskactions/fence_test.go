@@ -11,59 +11,41 @@ import (
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 )
 
-// While the API could not be reached, it gave an action to another cluster. Its pod ends before anything new begins here.
+// TestNewObjectsWaitForThePodsOfActionsThatWereTakenAway: however the API took an action away, its pod ends before anything new begins here.
 func TestNewObjectsWaitForThePodsOfActionsThatWereTakenAway(t *testing.T) {
-	f := newFixture(t)
 	taken, next := assignment(1, "taken"), assignment(2, "next")
-	f.engine.assign(taken, true)
-	f.start()
-	f.eventually("taken")
-	f.executor.setPods(1, true)
-	f.engine.breakStreams(true)
-	f.engine.release(taken, false)
-	f.engine.assign(next, false)
-	f.engine.breakStreams(false)
-	f.eventually("")
-	require.Never(t, func() bool { return f.actions(f.cluster.Namespace) != "" }, 400*time.Millisecond, 10*time.Millisecond)
-	f.executor.setPods(1, false)
-	f.eventually("next")
-}
-
-// The API took an action back because it did not hear the link of this cluster, though the stream worked. Its pod ends before anything new
-// begins here.
-func TestNewObjectsWaitForThePodsOfActionsThatAreTakenAwayWhileTheStreamWorks(t *testing.T) {
-	f := newFixture(t)
-	taken, next := assignment(1, "taken"), assignment(2, "next")
-	f.engine.assign(taken, true)
-	f.start()
-	f.eventually("taken")
-	f.executor.setPods(1, true)
-	f.doubtful.Store(true)
-	f.engine.release(taken, true)
-	f.engine.assign(next, true)
-	f.eventually("")
-	require.Never(t, func() bool { return f.actions(f.cluster.Namespace) != "" }, 400*time.Millisecond, 10*time.Millisecond)
-	f.executor.setPods(1, false)
-	f.eventually("next")
-}
-
-// A stream ended at its age, and the next one was held up for so long that the API took an action back. Its pod ends before anything new
-// begins here.
-func TestNewObjectsWaitForThePodsOfActionsThatAreTakenAwayBetweenTwoStreams(t *testing.T) {
-	f := newFixture(t)
-	taken, next := assignment(1, "taken"), assignment(2, "next")
-	f.engine.assign(taken, true)
-	f.start()
-	f.eventually("taken")
-	f.executor.setPods(1, true)
-	f.doubtful.Store(true)
-	f.engine.release(taken, false)
-	f.engine.assign(next, false)
-	f.engine.endStreams()
-	f.eventually("")
-	require.Never(t, func() bool { return f.actions(f.cluster.Namespace) != "" }, 400*time.Millisecond, 10*time.Millisecond)
-	f.executor.setPods(1, false)
-	f.eventually("next")
+	for name, take := range map[string]func(f *fixture){
+		"while the API could not be reached": func(f *fixture) {
+			f.engine.breakStreams(true)
+			f.engine.release(taken, false)
+			f.engine.assign(next, false)
+			f.engine.breakStreams(false)
+		},
+		"while the stream worked, but the API did not hear the link of this cluster": func(f *fixture) {
+			f.doubtful.Store(true)
+			f.engine.release(taken, true)
+			f.engine.assign(next, true)
+		},
+		"between a stream that ended at its age and the next one": func(f *fixture) {
+			f.doubtful.Store(true)
+			f.engine.release(taken, false)
+			f.engine.assign(next, false)
+			f.engine.endStreams()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.engine.assign(taken, true)
+			f.start()
+			f.eventually("taken")
+			f.executor.setPods(1, true)
+			take(f)
+			f.eventually("")
+			require.Never(t, func() bool { return f.actions(f.cluster.Namespace) != "" }, 400*time.Millisecond, 10*time.Millisecond)
+			f.executor.setPods(1, false)
+			f.eventually("next")
+		})
+	}
 }
 
 // What is released while the control plane hears this cluster is an abort, and holds up nothing.

@@ -29,6 +29,7 @@ from server import BINARY, Server, eventually, free_port
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 FLYTE = str(pathlib.Path(sys.executable).parent / "flyte")
+ZOES = "a-password-of-zoe"
 
 
 class Browser:
@@ -67,8 +68,9 @@ def password(server: Server, name: str) -> str:
 
 @pytest.fixture(scope="module")
 def closed(tmp_path_factory: pytest.TempPathFactory):
-    """A demo in which people sign in."""
-    instance = Server(tmp_path_factory.mktemp("closed"), "--access")
+    """A demo in which people sign in, with one more account than it has by itself."""
+    zoe = json.dumps([{"name": "zoe", "password": ZOES}])
+    instance = Server(tmp_path_factory.mktemp("closed"), "--access", "--set", f"access.local.accounts={zoe}")
     instance.start()
     yield instance
     instance.stop()
@@ -123,6 +125,13 @@ def test_pkce(closed: Server, tmp_path: pathlib.Path):
     command.chmod(0o755)
     who = whoami(configured(closed, tmp_path / "config.yaml", authType="Pkce"), BROWSER=f"{command} %s &")
     assert who["subject"] == "contributor", who
+
+
+def test_an_account_of_the_configuration(closed: Server):
+    """The demo takes accounts besides its own."""
+    zoe = Browser(closed, "zoe", ZOES)
+    zoe.sign_in()
+    assert zoe.call("flytebinary.access.v1.AccessService/GetMe", {})["subject"] == "zoe"
 
 
 def test_the_demos_own_configuration(closed: Server):

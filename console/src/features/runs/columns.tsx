@@ -26,8 +26,8 @@ import css from "./list.module.css";
 
 /** What the list knows of runs besides what the server lists. */
 export interface RunFacts extends RunClusters {
-  /** The first line of the error of a failed run, by the name of the run. */
-  readonly errors: Readonly<Record<string, string>>;
+  /** The first line of the error of a failed run. */
+  readonly errorOf: (run: Run) => string | undefined;
   /** How far unfinished runs are, by the name of the run. */
   readonly summaries: Readonly<Record<string, RunSummary>>;
   readonly stars: ReturnType<typeof useStars>;
@@ -69,10 +69,10 @@ export const columns: readonly Column[] = [
     key: "run",
     label: t("Run"),
     width: [17, 3],
-    cell: (run, { errors, stars }) => {
+    cell: (run, { errorOf, stars }) => {
       const id = run.action?.id?.run;
       const tracked = isTracked(run);
-      const error = tracked ? undefined : errors[nameOf(run)];
+      const error = errorOf(run);
       return (
         <>
           <span className={css["named"]}>

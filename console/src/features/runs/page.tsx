@@ -52,7 +52,7 @@ export function RunsPage() {
   const wrong = "problem" in parsed ? parsed.problem : undefined;
   const columns = useColumns();
   const clusters = useClusters(place, listed, listed.length > 0);
-  const errors = useErrors(place, listed);
+  const errorOf = useErrors(place, listed);
   const summaries = useSummaries(place, own.filter((run) => isLive(phaseOf(run))).map(nameOf));
   const stars = useStars();
   const without = clusters.several ? [] : ["cluster"];
@@ -101,7 +101,7 @@ export function RunsPage() {
           onToggle={folds.toggle}
           onAll={(fold) => onSearch(searchOfTrigger(fold, search.query))}
           columns={columns.shown.filter(({ key }) => !without.includes(key))}
-          facts={{ ...clusters, errors, summaries, stars, onCondition: (condition) => onSearch(withQuery(search, also(search.query ?? "", condition))) }}
+          facts={{ ...clusters, errorOf, summaries, stars, onCondition: (condition) => onSearch(withQuery(search, also(search.query ?? "", condition))) }}
           sort={search.sort ?? "newest"}
           onSort={(sort) => onSearch(withSort(search, sort))}
           more={runs.more && !runs.lookedUntil}

@@ -11,13 +11,19 @@ const most = 500;
 
 const failed: readonly ActionPhase[] = [ActionPhase.FAILED, ActionPhase.TIMED_OUT];
 
-/** The errors of the latest failed runs of a list, in a line each, by the name of the run. */
-export function useErrors(place: Place, runs: readonly Run[]): Readonly<Record<string, string>> {
-  const names = runs.filter((run) => !isTracked(run) && failed.includes(phaseOf(run))).map(nameOf);
-  const { data } = useQuery(
+/** An empty line, as high as one with an error. */
+const emptyLine = "\u00a0";
+
+const hasError = (run: Run): boolean => !isTracked(run) && failed.includes(phaseOf(run));
+
+/** The error of each failed run of a list, in a line; undefined for other runs. Until it is known the line is empty, so that rows do not grow. */
+export function useErrors(place: Place, runs: readonly Run[]): (run: Run) => string | undefined {
+  const names = runs.filter(hasError).map(nameOf);
+  const { data, isFetching } = useQuery(
     ProblemService.method.listRunErrors,
     { projectId: { name: place.project, domain: place.domain }, runs: names.slice(0, most) },
     { enabled: names.length > 0, staleTime: Infinity, placeholderData: keepPreviousData, retry: false },
   );
-  return data?.errors ?? {};
+  const errors = data?.errors ?? {};
+  return (run) => (hasError(run) ? (errors[nameOf(run)] ?? (isFetching ? emptyLine : undefined)) : undefined);
 }
