@@ -9,7 +9,8 @@ test("an action leads to its worker, and a pool shows what its workers did", asy
   const pool = page.getByTestId("pool-row");
   await expect(pool).toContainText("1 to 2 workers with 1 slot each");
   await expect(pool).toContainText(/\d of \d+ \(\d+ %\)/);
-  await expect(page.locator(`[data-testid="worker-row"][data-id="${id}"]`)).toContainText("Ready");
+  // A worker without work ends after ten minutes, which other tests may take first.
+  await expect(page.locator(`[data-testid="worker-row"][data-id="${id}"]`)).toContainText(/Ready|Terminated/);
 });
 
 test("a place without pools says where they come from", async ({ page }) => {
