@@ -139,13 +139,7 @@ func (s *session) clear(ctx context.Context) {
 
 // mayRun reports whether an action has pods, or may have an object for which the executor still makes one. It makes none for an object that it
 // retains: the process of that one has ended, or belongs to an earlier owner.
-//
-// An action that came back to this cluster, and has its object again, has none: that object was created when the earlier pods were gone. Its
-// own pods would be waited for in vain, if they wait for children that the fence holds up.
 func (s *session) mayRun(uid int64) bool {
-	if s.isBack(uid) {
-		return false
-	}
 	open := func(o *metav1.PartialObjectMetadata) bool { return !s.isFinished(uid, o) && !s.retains(o) }
 	return slices.ContainsFunc(s.existing(uid), open) || s.unseen.mayExist(uid, s.clock.Now()) || s.executor != nil && s.executor.HoldsPods(s.shard, uid)
 }

@@ -48,23 +48,6 @@ func TestNewObjectsWaitForThePodsOfActionsThatWereTakenAway(t *testing.T) {
 	}
 }
 
-// TestTheFenceDoesNotWaitForAnActionThatIsBack: its pod waits for children, and those for the fence.
-func TestTheFenceDoesNotWaitForAnActionThatIsBack(t *testing.T) {
-	f := newFixture(t)
-	back := assignment(1, "parent")
-	back.Attempt, back.Ref.Placement = 3, 2
-	f.engine.assign(back, true)
-	f.start()
-	f.eventually("parent")
-	f.executor.setPods(1, true)
-	f.executor.retain(back) // so that its object is there when it is back
-	f.doubtful.Store(true)
-	f.engine.release(back, true)
-	f.engine.assign(back, true)
-	f.engine.assign(assignment(2, "child"), true)
-	f.eventually("child parent")
-}
-
 // What is released while the control plane hears this cluster is an abort, and holds up nothing.
 func TestNewObjectsDoNotWaitForThePodsOfAbortedActions(t *testing.T) {
 	f := newFixture(t)

@@ -2,7 +2,6 @@ package taskactions
 
 import (
 	"context"
-	"slices"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,12 +18,6 @@ func (s *session) isEarlier(uid int64, object any) bool {
 	}
 	placement, _ := strconv.ParseUint(metadata.Labels[v1.LabelPlacement], 10, 32) // without the label it is the first
 	return uint32(placement) < s.desired.placement(uid)
-}
-
-// isBack reports whether an action that was taken back from this cluster runs here again, with the object of its present placement.
-func (s *session) isBack(uid int64) bool {
-	objects := s.existing(uid)
-	return s.desired.placement(uid) > 0 && len(objects) > 0 && !slices.ContainsFunc(objects, func(o *metav1.PartialObjectMetadata) bool { return s.isEarlier(uid, o) })
 }
 
 // replace deletes the objects of earlier placements. The present one gets its object when they and their pods are gone.
