@@ -89,6 +89,19 @@ func writerOf(t *testing.T, pool *pgxpool.Pool, queue queues.Queue) *writing {
 	return w
 }
 
+// counting returns a pool whose reads of actions are counted, and how many were read before. The planner knows the rows if they are analyzed.
+func counting(t *testing.T, pool *pgxpool.Pool, analyzed bool) (readers *pgxpool.Pool, before int64) {
+	t.Helper()
+	if analyzed {
+		_, err := pool.Exec(t.Context(), `ANALYZE actions`)
+		require.NoError(t, err)
+	}
+	readers = storetest.Counted(t, pool)
+	pool.Reset()
+	storetest.AwaitConnections(t, pool, "pid <> pg_backend_pid()")
+	return readers, storetest.TuplesRead(t, pool)
+}
+
 // TestAClusterReadsOnlyWhatRunsThere: a controller, or what looks at its cluster, does not pay for the work of all other clusters.
 func TestAClusterReadsOnlyWhatRunsThere(t *testing.T) {
 	const clusters, each = 40, 100
@@ -106,14 +119,7 @@ func TestAClusterReadsOnlyWhatRunsThere(t *testing.T) {
 			SELECT nextval('actions_id_seq'), run_id, 'p', 'd', 'wide', 'e' || n, 'a0', 1, 5, now(), now(), now(), now(), 'c' || n % $1
 			FROM (SELECT run_id FROM actions LIMIT 1) r, generate_series(1, $1::int * $2::int * 5) n`, clusters, each)
 		require.NoError(t, err)
-		if analyzed {
-			_, err = pool.Exec(t.Context(), `ANALYZE actions`)
-			require.NoError(t, err)
-		}
-		readers := storetest.Counted(t, pool)
-		pool.Reset()
-		storetest.AwaitConnections(t, pool, "pid <> pg_backend_pid()")
-		before := storetest.TuplesRead(t, pool)
+		readers, before := counting(t, pool, analyzed)
 		live := worklists.NewLiveReader(readers)
 		for cluster := range clusters {
 			found := 0
@@ -145,14 +151,7 @@ func TestPoolsAndConnectorsReadOnlyWhatTheyRun(t *testing.T) {
 			SELECT n, n, 'p', 'd', 'r' || n, 'a0', 1, 4, now(), now(), now(), CASE n % ($1 / $2) WHEN 7 THEN $3 WHEN 8 THEN $4 ELSE 0 END
 			FROM generate_series(1, $1::int) n`, all, theirs, schema.RunnerConnector, schema.RunnerPool)
 		require.NoError(t, err)
-		if analyzed {
-			_, err = pool.Exec(t.Context(), `ANALYZE actions`)
-			require.NoError(t, err)
-		}
-		readers := storetest.Counted(t, pool)
-		pool.Reset()
-		storetest.AwaitConnections(t, pool, "pid <> pg_backend_pid()")
-		before := storetest.TuplesRead(t, pool)
+		readers, before := counting(t, pool, analyzed)
 		for _, runner := range []schema.Runner{schema.RunnerPool, schema.RunnerConnector} {
 			refs, err := worklists.NewLiveReader(readers).Live(t.Context(), worklists.Selection{Runner: runner, Shard: ident.AllShards}, schema.Ref{}, 100)
 			require.NoError(t, err)
