@@ -17,14 +17,16 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
+// withSecret is an app that takes a secret.
+func withSecret(replicas uint32) *enginev1.DesiredApp {
+	return hello("uid-9", revision(1, replicas, func(spec *app.Spec) {
+		spec.SecurityContext = &app.SecurityContext{Secrets: []*core.Secret{{Key: "key", MountRequirement: core.Secret_ENV_VAR}}}
+	}))
+}
+
 func TestSecretsLiveAsLongAsReplicas(t *testing.T) {
 	f := newFixture(t)
 	f.secrets["key"] = "first"
-	wanted := func(replicas uint32) *enginev1.DesiredApp {
-		return hello("uid-9", revision(1, replicas, func(spec *app.Spec) {
-			spec.SecurityContext = &app.SecurityContext{Secrets: []*core.Secret{{Key: "key", MountRequirement: core.Secret_ENV_VAR}}}
-		}))
-	}
 	value := func() string {
 		var found corev1.SecretList
 		require.NoError(t, f.Client.List(context.Background(), &found, client.InNamespace(f.Namespace)))
@@ -33,15 +35,15 @@ func TestSecretsLiveAsLongAsReplicas(t *testing.T) {
 		}
 		return string(found.Items[0].Data["key"])
 	}
-	f.fleet.want(wanted(1), false)
+	f.fleet.want(withSecret(1), false)
 	f.start()
 	f.awaitDeployments("1×1")
 	require.Equal(t, "first", value())
-	f.fleet.want(wanted(0), true)
+	f.fleet.want(withSecret(0), true)
 	f.awaitDeployments("1×0")
 	require.Eventually(t, func() bool { return value() == "" }, waitLimit, look)
 	f.secrets["key"] = "second"
-	f.fleet.want(wanted(1), true)
+	f.fleet.want(withSecret(1), true)
 	f.awaitDeployments("1×1")
 	require.Equal(t, "second", value())
 }
@@ -51,12 +53,7 @@ func TestSecretsLiveAsLongAsReplicas(t *testing.T) {
 func TestReplicasNeverLackTheirSecrets(t *testing.T) {
 	f := newFixture(t)
 	f.secrets["key"] = "first"
-	wanted := func(replicas uint32) *enginev1.DesiredApp {
-		return hello("uid-9", revision(1, replicas, func(spec *app.Spec) {
-			spec.SecurityContext = &app.SecurityContext{Secrets: []*core.Secret{{Key: "key", MountRequirement: core.Secret_ENV_VAR}}}
-		}))
-	}
-	f.fleet.want(wanted(1), false)
+	f.fleet.want(withSecret(1), false)
 	stop := f.start()
 	f.awaitDeployments("1×1")
 	stop()
@@ -71,7 +68,7 @@ func TestReplicasNeverLackTheirSecrets(t *testing.T) {
 	seen, err := f.Clientset.AppsV1().Deployments(f.Namespace).Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
 	require.NoError(t, err)
 	defer seen.Stop()
-	f.fleet.want(wanted(0), false)
+	f.fleet.want(withSecret(0), false)
 	stop = f.start()
 	stopped, ok := (<-seen.ResultChan()).Object.(*appsv1.Deployment)
 	require.True(t, ok)

@@ -43,13 +43,13 @@ func inShard(parameter string) string {
 		parameter, ident.AllShards, name, ident.Shards)
 }
 
-// anyLive and isLive are the same condition, that of an action which is live. Postgres reads actions_live for the first. For the second
+// anyLive and liveWithRunner are the same condition, that of an action which is live. Postgres reads actions_live for the first. For the second
 // with a runner in the text, it reads actions_live_elsewhere or actions_live_runner.
 const (
-	anyLive       = `admitted_at IS NOT NULL AND ended_at IS NULL`
-	isLive        = `num_nulls(ended_at) > num_nulls(admitted_at)`
-	liveElsewhere = isLive + ` AND runner IN ` + sqltext.OnCluster + ` AND cluster <> '` + ident.DefaultCluster + `'`
-	liveByRunner  = isLive + ` AND runner IN (` + sqltext.Pool + `, ` + sqltext.Connector + `)`
+	anyLive        = `admitted_at IS NOT NULL AND ended_at IS NULL`
+	liveWithRunner = `num_nulls(ended_at) > num_nulls(admitted_at)`
+	liveElsewhere  = liveWithRunner + ` AND runner IN ` + sqltext.OnCluster + ` AND cluster <> '` + ident.DefaultCluster + `'`
+	liveByRunner   = liveWithRunner + ` AND runner IN (` + sqltext.Pool + `, ` + sqltext.Connector + `)`
 )
 
 // liveIn is the condition of an action that is live on a cluster, whose name is in a parameter.
