@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
+import { leanDescriptors } from "./lean-descriptors";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -22,7 +23,7 @@ const preloadPage: Plugin = {
 
 export default defineConfig({
   base: "/v2/",
-  plugins: [react(), preloadPage],
+  plugins: [leanDescriptors, react(), preloadPage],
   resolve: {
     alias: [
       { find: "@", replacement: here("src") },

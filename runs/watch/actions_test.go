@@ -135,23 +135,36 @@ func TestActionsChildListedBeforeItsParent(t *testing.T) {
 }
 
 func TestActionsEndSomeTimeAfterTheRun(t *testing.T) {
-	f := newFixture(t, withConfig(func(c *watch.Config) { c.Linger = 50 * time.Millisecond }))
+	fake := clock.NewFake(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	f := newFixture(t, withClock(fake), withConfig(func(c *watch.Config) { c.MaxAge = 24 * time.Hour }))
 	r := f.run("p", "development", "r1")
 	s := f.actions(r.Run)
-	s.count(1)
-	require.Never(t, func() bool {
-		select {
-		case <-s.done:
-			return true
-		default:
-			return false
-		}
-	}, 200*time.Millisecond, 20*time.Millisecond, "the run goes on")
+	// Timers start after a message has been received, which may take a moment: the clock steps until they have expired.
+	stepUntil := func(by time.Duration, met func() bool, what string) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			fake.Step(by)
+			return met()
+		}, wait, tick, what)
+	}
+	shows := func(want map[string]string) func() bool {
+		return func() bool { return sees(t, want)(s.all()) }
+	}
+	stepUntil(f.config.Window, shows(map[string]string{"a0": "1 map[]"}), "the run")
+	for range 10 { // the heartbeats show that the stream has seen the time pass
+		sent := len(s.all())
+		stepUntil(f.config.Linger, func() bool { return len(s.all()) > sent }, "a heartbeat")
+	}
 	r.move("a0", failed)
+	stepUntil(f.config.Window, shows(map[string]string{"a0": "6 map[]"}), "the end of the run")
 	r.apply(change{name: "late", parent: "a0", phase: aborted})
+	stepUntil(f.config.Window, shows(map[string]string{"a0": "6 map[7:1]", "late": "7 map[]"}), "what changes after it")
+	stepUntil(f.config.Linger, s.ended, "the end")
 	require.NoError(t, s.end())
-	require.Equal(t, map[string]string{"a0": "6 map[7:1]", "late": "7 map[]"}, console(t, s.all()))
-	require.NoError(t, f.actions(r.Run).end(), "that of an ended run too")
+
+	s = f.actions(r.Run)
+	stepUntil(f.config.Linger, s.ended, "that of an ended run too")
+	require.NoError(t, s.end())
 }
 
 // fill adds n finished children to the root in one statement.

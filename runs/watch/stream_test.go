@@ -101,6 +101,15 @@ func (s *stream[M]) count(n int) []M {
 	return s.until(func(all []M) bool { return len(all) >= n }, fmt.Sprintf("%d messages", n))
 }
 
+func (s *stream[M]) ended() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // end waits for the stream's end.
 func (s *stream[M]) end() error {
 	s.t.Helper()

@@ -102,6 +102,16 @@ class Server:
     def tail(self) -> str:
         return self.log.read_text(errors="replace")[-6000:] if self.log.exists() else ""
 
+    def files(self):
+        """The files below the server's directory, by their paths in it, with their content."""
+        for folder, _, names in os.walk(self.data):  # unlike rglob, it allows that folders of a running server come and go
+            for path in (pathlib.Path(folder, name) for name in names):
+                try:
+                    if path.is_file() and not path.is_symlink():
+                        yield path.relative_to(self.data), path.read_bytes()
+                except OSError:
+                    continue  # so do files
+
     def kill(self) -> None:
         """kill -9 of the server process alone."""
         assert self.process is not None

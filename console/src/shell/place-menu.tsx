@@ -1,12 +1,15 @@
 import { useNavigate } from "@tanstack/react-router";
 import { ChevronsUpDown } from "lucide-react";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
+import { chunk } from "@/api/chunk";
 import { Button } from "@/design/button";
+import { Loading } from "@/design/notice";
 import { Popover } from "@/design/popover";
 import { t } from "@/texts/texts";
-import { PlaceList } from "./place-list";
 import type { Place } from "@/app/place";
 import { useHere } from "@/app/places";
+
+const PlaceList = lazy(() => chunk(() => import("./place-list")).then((m) => ({ default: m.PlaceList })));
 
 /** Shows the current project and domain, and switches to another one. */
 export function PlaceMenu() {
@@ -32,7 +35,9 @@ export function PlaceMenu() {
         </Button>
       }
     >
-      <PlaceList here={here} go={go} />
+      <Suspense fallback={<Loading what={t("projects")} />}>
+        <PlaceList here={here} go={go} />
+      </Suspense>
     </Popover>
   );
 }

@@ -18,8 +18,8 @@ import { Bars } from "./bars";
 import { ClusterButtons } from "./buttons";
 import { ClusterDialogs, type ClusterChange } from "./dialogs";
 import { Health } from "./health";
-import { ClustersSearch } from "./search";
-import { every, running, sorted, sorts, waiting, workWords } from "./words";
+import { ClustersSearch, sorts } from "./search";
+import { every, running, sorted, waiting, workWords } from "./words";
 import css from "@/design/page.module.css";
 
 /** The clusters of the installation: how they are, what they have and what they do. */

@@ -1,4 +1,13 @@
-import { sorts, type ClusterSort } from "./words";
+import { t } from "@/texts/texts";
+
+export const sorts = [
+  ["name", t("Name")],
+  ["fullest", t("Fullest first")],
+  ["busiest", t("Most actions first")],
+  ["waiting", t("Most waiting first")],
+  ["health", t("Problems first")],
+] as const;
+export type ClusterSort = (typeof sorts)[number][0];
 
 /** The URL parameters of the page of clusters. */
 export interface ClustersSearch {

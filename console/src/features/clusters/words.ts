@@ -1,6 +1,7 @@
 import { ClusterEventKind, ClusterHealth, ClusterState, type Cluster } from "@gen/flytebinary/clusters/v1/clusters_pb.js";
 import { bytes, count } from "@/design/format";
 import { t, tn } from "@/texts/texts";
+import type { ClusterSort } from "./search";
 
 /** How often pages of clusters reload, in milliseconds. */
 export const every = 5000;
@@ -109,15 +110,6 @@ export function workWords({ work }: Pick<Cluster, "work">): string {
 export const running = ({ work }: Pick<Cluster, "work">): number => (work?.actions ?? 0) - (work?.pending ?? 0);
 /** Attempts that have not begun, and actions in queues of the cluster. */
 export const waiting = ({ work }: Pick<Cluster, "work">): number => (work?.pending ?? 0) + (work?.queued ?? 0);
-
-export const sorts = [
-  ["name", t("Name")],
-  ["fullest", t("Fullest first")],
-  ["busiest", t("Most actions first")],
-  ["waiting", t("Most waiting first")],
-  ["health", t("Problems first")],
-] as const;
-export type ClusterSort = (typeof sorts)[number][0];
 
 const urgency: Readonly<Record<HealthKind, number>> = { lost: 0, away: 1, draining: 2, cordoned: 3, unseen: 4, ready: 5 };
 
