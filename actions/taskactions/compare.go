@@ -11,15 +11,15 @@ func (s *session) compare(ctx context.Context) {
 			continue
 		}
 		live, _ := s.desired.isLive(uid)
-		if live && s.isEarlier(uid, object) {
-			s.creations.Add(uid)
+		if live && !s.isEarlier(uid, object) {
+			continue
 		}
 		if !live {
 			s.extra.Store(uid, !s.compared.Load())
-			s.removals.Add(uid)
-			if s.fence.isUp() {
-				s.fence.give(uid)
-			}
+		}
+		s.removals.Add(uid)
+		if s.fence.isUp() {
+			s.fence.give(uid)
 		}
 	}
 	var missing []int64

@@ -197,6 +197,7 @@ type executor struct {
 	retained map[string]bool // GUARDED_BY(mu): by name of the object
 	asks     map[string]int  // GUARDED_BY(mu)
 	pods     map[int64]bool  // GUARDED_BY(mu): by id of the action
+	unseen   map[int64]bool  // GUARDED_BY(mu): actions with pods that the cache does not show
 	full     chan struct{}   // GUARDED_BY(mu): closed when there is room again; nil when there is room
 }
 
@@ -244,6 +245,18 @@ func (e *executor) HoldsPods(_ int, uid int64) bool {
 	return e.pods[uid]
 }
 
+// LivePods implements Executor: what the cache does not show has pods, too.
+func (e *executor) LivePods(_ context.Context, _ int, uids []int64) (held []int64, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, uid := range uids {
+		if e.pods[uid] || e.unseen[uid] {
+			held = append(held, uid)
+		}
+	}
+	return held, nil
+}
+
 // setPods notes whether an action has pods.
 func (e *executor) setPods(uid int64, has bool) {
 	e.mu.Lock()
@@ -252,6 +265,16 @@ func (e *executor) setPods(uid int64, has bool) {
 		e.pods = map[int64]bool{}
 	}
 	e.pods[uid] = has
+}
+
+// setUnseen notes whether an action has pods that the cache does not show.
+func (e *executor) setUnseen(uid int64, has bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.unseen == nil {
+		e.unseen = map[int64]bool{}
+	}
+	e.unseen[uid] = has
 }
 
 func (e *executor) NotifyFinished(finished func(*v1.TaskAction)) { e.finished = finished }

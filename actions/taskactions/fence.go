@@ -28,6 +28,7 @@ type fence struct {
 	mu    sync.Mutex
 	down  chan struct{} // GUARDED_BY(mu): closed while new objects may be created
 	given []int64       // GUARDED_BY(mu): actions that this cluster no longer runs, whose pods may run
+	gone  []int64       // GUARDED_BY(mu): those of which the caches show nothing any more
 	more  chan struct{} // has an element when actions were given since the fence was last cleared
 }
 
@@ -61,11 +62,27 @@ func (f *fence) give(uid int64) {
 	}
 }
 
-// lower lets new objects be created, unless mayRun holds for an action that was given. It returns how many these are.
-func (f *fence) lower(mayRun func(uid int64) bool) int {
+// lower lets new objects be created, unless mayRun holds for an action that was given. Of the others it asks holding once, which returns
+// those that have pods all the same. It returns how many actions are left. One goroutine calls it at a time.
+func (f *fence) lower(mayRun func(uid int64) bool, holding func(uids []int64) []int64) int {
+	f.mu.Lock()
+	given, gone := f.given, f.gone
+	f.given, f.gone = nil, nil
+	f.mu.Unlock()
+	var left []int64
+	for _, uid := range given {
+		if mayRun(uid) {
+			left = append(left, uid)
+		} else {
+			gone = append(gone, uid)
+		}
+	}
+	if len(left) == 0 && len(gone) > 0 {
+		left, gone = holding(gone), nil
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.given = slices.DeleteFunc(f.given, func(uid int64) bool { return !mayRun(uid) })
+	f.given, f.gone = append(left, f.given...), gone
 	if len(f.given) > 0 {
 		return len(f.given)
 	}
@@ -122,13 +139,13 @@ func (s *session) guard(ctx context.Context, snapshot <-chan struct{}) {
 func (s *session) clear(ctx context.Context) {
 	deadline := s.clock.Now().Add(fencePatience)
 	for {
-		left := s.fence.lower(s.mayRun)
+		left := s.fence.lower(s.mayRun, func(uids []int64) []int64 { return s.holding(ctx, uids) })
 		if left == 0 {
 			return
 		}
 		if s.clock.Now().After(deadline) {
 			s.logger.Warn().Int("actions", left).Msg("actions that this cluster no longer runs still have pods; new ones begin nevertheless")
-			s.fence.lower(func(int64) bool { return false })
+			s.fence.lower(func(int64) bool { return false }, func([]int64) []int64 { return nil })
 			return
 		}
 		if clock.Sleep(ctx, s.clock, fencePoll) != nil {
@@ -142,4 +159,19 @@ func (s *session) clear(ctx context.Context) {
 func (s *session) mayRun(uid int64) bool {
 	open := func(o *metav1.PartialObjectMetadata) bool { return !s.isFinished(uid, o) && !s.retains(o) }
 	return slices.ContainsFunc(s.existing(uid), open) || s.unseen.mayExist(uid, s.clock.Now()) || s.executor != nil && s.executor.HoldsPods(s.shard, uid)
+}
+
+// holding returns those of the actions that have pods by the word of the API server: the cache may be late, and not know of a pod that was
+// created just before its action was taken back. They are all of them while the API server does not answer.
+func (s *session) holding(ctx context.Context, uids []int64) []int64 {
+	if s.executor == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.config.CallTimeout)
+	defer cancel()
+	held, err := s.executor.LivePods(ctx, s.shard, uids)
+	if err != nil {
+		return uids
+	}
+	return held
 }

@@ -9,43 +9,91 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/actions/taskactions"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 )
 
-// TestNewObjectsWaitForThePodsOfActionsThatWereTakenAway: however the API took an action away, its pod ends before anything new begins here.
+// back is the assignment of an action whose attempt was taken back and that came back to this cluster.
+func back(uid int64, name string) *enginev1.Assignment {
+	a := assignment(uid, name)
+	a.Attempt, a.Ref.Placement = 3, 2
+	return a
+}
+
+// TestNewObjectsWaitForThePodsOfActionsThatWereTakenAway: however the API took an action away, its pod ends before anything new begins here,
+// the action itself included.
 func TestNewObjectsWaitForThePodsOfActionsThatWereTakenAway(t *testing.T) {
 	taken, next := assignment(1, "taken"), assignment(2, "next")
-	for name, take := range map[string]func(f *fixture){
-		"while the API could not be reached": func(f *fixture) {
+	for name, c := range map[string]struct {
+		take func(f *fixture)
+		then string
+	}{
+		"while the API could not be reached": {func(f *fixture) {
 			f.engine.breakStreams(true)
 			f.engine.release(taken, false)
 			f.engine.assign(next, false)
 			f.engine.breakStreams(false)
-		},
-		"while the stream worked, but the API did not hear the link of this cluster": func(f *fixture) {
+		}, "next"},
+		"while the API could not be reached, and it came back": {func(f *fixture) {
+			f.engine.breakStreams(true)
+			f.engine.assign(back(1, "taken"), false)
+			f.engine.assign(next, false)
+			f.engine.breakStreams(false)
+		}, "next taken"},
+		"while the stream worked, but the API did not hear the link of this cluster": {func(f *fixture) {
 			f.doubtful.Store(true)
 			f.engine.release(taken, true)
 			f.engine.assign(next, true)
-		},
-		"between a stream that ended at its age and the next one": func(f *fixture) {
+		}, "next"},
+		"while the stream worked, and it came back": {func(f *fixture) {
+			f.doubtful.Store(true)
+			f.engine.release(taken, true)
+			f.engine.assign(back(1, "taken"), true)
+			f.engine.assign(next, true)
+		}, "next taken"},
+		"between a stream that ended at its age and the next one": {func(f *fixture) {
 			f.doubtful.Store(true)
 			f.engine.release(taken, false)
 			f.engine.assign(next, false)
 			f.engine.endStreams()
-		},
+		}, "next"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			f := newFixture(t)
-			f.engine.assign(taken, true)
-			f.start()
-			f.eventually("taken")
-			f.executor.setPods(1, true)
-			take(f)
-			f.eventually("")
-			require.Never(t, func() bool { return f.actions(f.cluster.Namespace) != "" }, 400*time.Millisecond, 10*time.Millisecond)
-			f.executor.setPods(1, false)
-			f.eventually("next")
-		})
+		for seen, set := range map[string]func(*executor, int64, bool){"in the cache": (*executor).setPods, "by the API server alone": (*executor).setUnseen} {
+			t.Run(name+", its pod is known "+seen, func(t *testing.T) {
+				f := newFixture(t)
+				f.engine.assign(taken, true)
+				f.start()
+				f.eventually("taken")
+				set(f.executor, 1, true)
+				c.take(f)
+				f.eventually("")
+				require.Never(t, func() bool { return f.actions(f.cluster.Namespace) != "" }, 400*time.Millisecond, 10*time.Millisecond)
+				set(f.executor, 1, false)
+				f.eventually(c.then)
+			})
+		}
 	}
+}
+
+// TestAnActionThatCameBackWaitsForThePodsOfOthers: its own have ended, but it is new work here, too. Once it ran, its pod could wait for
+// children that wait for the fence.
+func TestAnActionThatCameBackWaitsForThePodsOfOthers(t *testing.T) {
+	f := newFixture(t)
+	f.engine.assign(assignment(1, "parent"), true)
+	f.engine.assign(assignment(2, "other"), true)
+	f.start()
+	f.eventually("other parent")
+	f.executor.setPods(2, true)
+	f.executor.retain(assignment(1, "parent")) // what removes its object is still at it when it is back
+	f.doubtful.Store(true)
+	f.engine.release(assignment(2, "other"), true)
+	f.engine.release(assignment(1, "parent"), true)
+	f.engine.assign(back(1, "parent"), true)
+	f.eventually("parent")
+	f.executor.drop(assignment(1, "parent"))
+	f.eventually("")
+	require.Never(t, func() bool { return f.actions(f.cluster.Namespace) != "" }, 400*time.Millisecond, 10*time.Millisecond)
+	f.executor.setPods(2, false)
+	f.eventually("parent")
 }
 
 // What is released while the control plane hears this cluster is an abort, and holds up nothing.
@@ -69,16 +117,14 @@ func TestTheObjectOfAnEarlierPlacementIsReplaced(t *testing.T) {
 	f.eventually("a0")
 	f.executor.setPods(1, true)
 	f.engine.breakStreams(true)
-	back := assignment(1, "a0")
-	back.Attempt, back.Ref.Placement = 3, 2
-	f.engine.assign(back, false)
+	f.engine.assign(back(1, "a0"), false)
 	f.engine.breakStreams(false)
 	f.eventually("")
 	require.Never(t, func() bool { return f.actions(f.cluster.Namespace) != "" }, 400*time.Millisecond, 10*time.Millisecond)
 	f.executor.setPods(1, false)
 	f.eventually("a0")
 	object := &v1.TaskAction{}
-	require.NoError(t, f.cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(taskactions.FromAssignment(back, f.cluster.Namespace)), object))
+	require.NoError(t, f.cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(taskactions.FromAssignment(back(1, "a0"), f.cluster.Namespace)), object))
 	require.EqualValues(t, 3, object.Spec.Attempt)
 	require.EqualValues(t, 2, object.Placement())
 }

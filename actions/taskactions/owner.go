@@ -36,6 +36,8 @@ type Executor interface {
 	Retains(shard int, object types.NamespacedName, uid types.UID) bool
 	// HoldsPods reports whether there are pods of an action in a shard.
 	HoldsPods(shard int, uid int64) bool
+	// LivePods returns those of the actions that have pods that have not ended. It asks the API server: caches may be late.
+	LivePods(ctx context.Context, shard int, uids []int64) ([]int64, error)
 	// AwaitRoom returns when a shard has room for new objects, or when ctx ends: the executor still has to clean up after ended
 	// actions, and more objects would make that slower.
 	AwaitRoom(ctx context.Context, shard int)

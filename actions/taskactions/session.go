@@ -90,8 +90,8 @@ func (s *session) run(ctx context.Context) {
 		return
 	}
 	for range s.config.Workers {
-		parts.Go(func() { s.work(ctx, s.creations, s.awaitRoom) })
-		parts.Go(func() { s.work(ctx, s.removals, func(context.Context) {}) })
+		parts.Go(func() { s.work(ctx, s.creations, s.awaitRoom, s.create) })
+		parts.Go(func() { s.work(ctx, s.removals, func(context.Context) {}, s.createLater) })
 	}
 	s.subscribe(ctx)
 }
@@ -150,16 +150,22 @@ func (s *session) forget(object any) {
 }
 
 // work takes actions from a queue and reconciles their objects, each when there is room for it.
-func (s *session) work(ctx context.Context, from queue, room func(context.Context)) {
+func (s *session) work(ctx context.Context, from queue, room func(context.Context), create func(ctx context.Context, uid int64) error) {
 	for {
 		uid, shutdown := from.Get()
 		if shutdown {
 			return
 		}
 		room(ctx)
-		s.settle(ctx, from, uid, s.sync(ctx, uid))
+		s.settle(ctx, from, uid, s.sync(ctx, uid, create))
 		from.Done(uid)
 	}
+}
+
+// createLater leaves it to the workers that wait for the fence to create an object: an action that was taken back may have come back.
+func (s *session) createLater(_ context.Context, uid int64) error {
+	s.creations.Add(uid)
+	return nil
 }
 
 // awaitRoom waits until new objects may be created and the executor has room for them.

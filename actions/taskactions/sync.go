@@ -32,8 +32,8 @@ var errRetained = errors.New("the executor still needs the TaskAction")
 // errEarlier says that an earlier placement of the action is not gone yet.
 var errEarlier = errors.New("an earlier placement of the action is still being ended")
 
-// sync reconciles the object of one action with the desired state.
-func (s *session) sync(ctx context.Context, uid int64) error {
+// sync reconciles the object of one action with the desired state. It calls create if there is none and should be one.
+func (s *session) sync(ctx context.Context, uid int64, create func(ctx context.Context, uid int64) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.config.CallTimeout)
 	defer cancel()
 	live, known := s.desired.isLive(uid)
@@ -45,7 +45,7 @@ func (s *session) sync(ctx context.Context, uid int64) error {
 	case !known:
 		return nil // the next snapshot decides
 	case live && len(objects) == 0:
-		return s.create(ctx, uid)
+		return create(ctx, uid)
 	case live && slices.ContainsFunc(objects, func(o *metav1.PartialObjectMetadata) bool { return s.isEarlier(uid, o) }):
 		return s.replace(ctx, uid, objects)
 	case live:
@@ -136,7 +136,7 @@ func (s *session) create(ctx context.Context, uid int64) error {
 	if err != nil || assignment == nil {
 		return err
 	}
-	if assignment.GetRef().GetPlacement() > 0 && s.executor != nil && s.executor.HoldsPods(s.shard, uid) {
+	if assignment.GetRef().GetPlacement() > 0 && (s.executor != nil && s.executor.HoldsPods(s.shard, uid) || len(s.holding(ctx, []int64{uid})) > 0) {
 		return errEarlier
 	}
 	run := ident.RunOf(assignment.GetRef().GetId().GetRun())

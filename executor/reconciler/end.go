@@ -114,8 +114,8 @@ func (r *Reconciler) HoldsPods(uid int64) bool {
 	})
 }
 
-// cacheLag is how long after an attempt was stopped the cache may still not know of a pod that was created just before.
-const cacheLag = time.Second
+// operatorLag is how long after an attempt was stopped its operator may still create pods for it.
+const operatorLag = time.Second
 
 // taskDeleted removes what an action left whose TaskAction was deleted, as happens on an abort. What this process never
 // saw is left to the garbage collector and to the sweep.
@@ -141,7 +141,7 @@ func (r *Reconciler) taskDeleted(ctx context.Context, key types.NamespacedName) 
 			return err
 		}
 		r.work.Go(func() {
-			_ = clock.Sleep(r.lifetime, r.deps.Clock, cacheLag)
+			_ = clock.Sleep(r.lifetime, r.deps.Clock, operatorLag)
 			r.memory.stopped(entry)
 		})
 		return nil
