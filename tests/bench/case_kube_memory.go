@@ -22,9 +22,9 @@ import (
 
 const kubeMemoryCase = "kube-memory"
 
-// kubeMemory measures the memory and the CPU of the demo's processes after more and more tasks, at once after the last
-// of them and while nothing happens: of its API server, of Postgres, and of the server with the node and the tasks. The tasks are of one process that ends at once: their pods go through the same
-// states as those of Python tasks, at a rate that this machine can keep up.
+// kubeMemory measures the memory and the CPU of the demo's processes after more and more tasks, at once after the last of them and while
+// nothing happens: of its API server, of Postgres, and of the server with the node and the tasks. The tasks are of one process that ends at
+// once: their pods go through the same states as those of Python tasks, at a rate that this machine can keep up.
 type kubeMemory struct {
 	demo        string // the program; empty for the usual one
 	tasks       []int  // in all, at each look

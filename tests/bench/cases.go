@@ -157,11 +157,11 @@ func (b *bench) measure(ctx context.Context, c benchCase) figures.Result {
 	result := figures.Result{Case: c.name, About: c.about}
 	if c.name == kubeMemoryCase { // it measures a demo, and the processes of a stack would be in its way
 		began := time.Now()
+		result.Progress = b.progress
 		if err := c.run(ctx, &stack.Stack{Dir: b.dir}, &result); err != nil {
 			result.Error = err.Error()
 		}
 		result.Seconds = time.Since(began).Seconds()
-		result.PrintRows(b.progress)
 		return result
 	}
 	if b.stack == nil || c.fresh && !b.options.reuse {

@@ -28,6 +28,8 @@ type Result struct {
 	OthersCores float64   `json:"othersCores"`
 	Measures    []Measure `json:"measures"`
 	Error       string    `json:"error,omitempty"`
+	// Progress gets each figure as it is recorded; nil for none. A case of half an hour that is stopped has said something then.
+	Progress io.Writer `json:"-"`
 }
 
 // Measure is one figure.
@@ -42,6 +44,9 @@ type Measure struct {
 // Add records a figure.
 func (r *Result) Add(name string, value float64, unit string) {
 	r.Measures = append(r.Measures, Measure{Name: name, Value: value, Unit: unit, Budget: budgetOf(r.Case, name)})
+	if r.Progress != nil {
+		fmt.Fprintf(r.Progress, "  %s: %.4g %s\n", name, value, unit)
+	}
 }
 
 // Latency records percentiles of latencies, in milliseconds.
