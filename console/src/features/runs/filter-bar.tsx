@@ -1,5 +1,6 @@
 import { Columns3, ListFilter, Timer } from "lucide-react";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
+import { chunk } from "@/api/chunk";
 import type { Place } from "@/app/place";
 import { usePreferences } from "@/app/preferences";
 import { Button, IconButton } from "@/design/button";
@@ -12,11 +13,12 @@ import { replaced, toggled, valuesOf } from "@/entities/run/query/edit";
 import { parseQuery, tryQuery } from "@/entities/run/query/parse";
 import { t } from "@/texts/texts";
 import { columns, type useColumns } from "./columns";
-import { FilterDialog } from "./filter-dialog";
 import { QueryInput } from "./query-input";
 import { withQuery, type RunsSearch } from "./search";
 import { ViewsMenu } from "./views-menu";
 import css from "./list.module.css";
+
+const FilterDialog = lazy(() => chunk(() => import("./filter-dialog")).then((m) => ({ default: m.FilterDialog })));
 
 export interface FilterBarProps {
   readonly place: Place;
@@ -106,7 +108,11 @@ export function FilterBar({ place, search, onSearch, columns: chosen, without }:
           {!chosen.isDefault && <MenuItem onSelect={chosen.reset}>{t("Reset")}</MenuItem>}
         </Menu>
       </div>
-      <FilterDialog key={String(open)} place={place} open={open} onClose={() => setOpen(false)} search={search} onSearch={onSearch} />
+      {open && (
+        <Suspense>
+          <FilterDialog place={place} onClose={() => setOpen(false)} search={search} onSearch={onSearch} />
+        </Suspense>
+      )}
     </>
   );
 }

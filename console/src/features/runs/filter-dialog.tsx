@@ -20,7 +20,6 @@ import css from "./filter-dialog.module.css";
 
 export interface FilterDialogProps {
   readonly place: Place;
-  readonly open: boolean;
   readonly onClose: () => void;
   readonly search: RunsSearch;
   readonly onSearch: (search: RunsSearch) => void;
@@ -35,15 +34,15 @@ const orders: readonly (readonly [Sort, string])[] = [
 ];
 
 /** A form with all filters. */
-export function FilterDialog({ open, onClose, ...rest }: FilterDialogProps) {
+export function FilterDialog({ onClose, ...rest }: FilterDialogProps) {
   return (
-    <Dialog open={open} onClose={onClose} title={t("Filter runs")} description={t("Shows runs that match all filters.")}>
+    <Dialog open onClose={onClose} title={t("Filter runs")} description={t("Shows runs that match all filters.")}>
       <Form {...rest} onClose={onClose} />
     </Dialog>
   );
 }
 
-function Form({ place, search, onSearch, onClose }: Omit<FilterDialogProps, "open">) {
+function Form({ place, search, onSearch, onClose }: FilterDialogProps) {
   const { zone } = usePreferences();
   const { query = "" } = search;
   const [draft, setDraft] = useState<Fields>(() => fieldsOf(query));

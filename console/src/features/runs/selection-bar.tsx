@@ -1,11 +1,12 @@
 import { useNavigate, useRouter } from "@tanstack/react-router";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
+import { chunk } from "@/api/chunk";
 import type { Place } from "@/app/place";
 import { Button } from "@/design/button";
 import { t, tn } from "@/texts/texts";
-import { BulkDialog, type BulkOrder } from "./bulk-dialog";
+import type { BulkOrder } from "./bulk-dialog";
 import { bulkKinds, type BulkKind } from "./bulk-kinds";
 import { useDenied } from "@/entities/access/use-denied";
 import { mostPlotted, mostRuns, searchOf, type CompareSearch } from "@/entities/run/comparison";
@@ -13,6 +14,8 @@ import { nameOf } from "@/entities/run/listed";
 import type { RunsSearch } from "./search";
 import type { Selection } from "./use-selection";
 import css from "./bulk.module.css";
+
+const BulkDialog = lazy(() => chunk(() => import("./bulk-dialog")).then((m) => ({ default: m.BulkDialog })));
 
 export interface SelectionBarProps {
   readonly place: Place;
@@ -63,13 +66,15 @@ export function SelectionBar({ place, search, runs, more, selection }: Selection
         </div>
       )}
       {order && (
-        <BulkDialog
-          order={order}
-          onClose={() => {
-            setOrder(undefined);
-            clear();
-          }}
-        />
+        <Suspense>
+          <BulkDialog
+            order={order}
+            onClose={() => {
+              setOrder(undefined);
+              clear();
+            }}
+          />
+        </Suspense>
       )}
     </>
   );
