@@ -28,7 +28,7 @@ type fence struct {
 	mu    sync.Mutex
 	down  chan struct{} // GUARDED_BY(mu): closed while new objects may be created
 	given []int64       // GUARDED_BY(mu): actions that this cluster no longer runs, whose pods may run
-	gone  []int64       // GUARDED_BY(mu): those of which the caches show nothing any more
+	gone  []int64       // GUARDED_BY(mu): those of which the caches no longer show anything
 	more  chan struct{} // has an element when actions were given since the fence was last cleared
 }
 
