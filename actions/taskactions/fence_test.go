@@ -96,6 +96,26 @@ func TestAnActionThatCameBackWaitsForThePodsOfOthers(t *testing.T) {
 	f.eventually("parent")
 }
 
+// TestAnObjectThatAppearsLateEnds: its creation was under way when its action was taken back, which has come back since.
+func TestAnObjectThatAppearsLateEnds(t *testing.T) {
+	f := newFixture(t)
+	f.engine.assign(assignment(2, "other"), true)
+	f.start()
+	f.eventually("other")
+	f.executor.setPods(2, true)
+	f.doubtful.Store(true)
+	f.engine.release(assignment(2, "other"), true)
+	f.engine.assign(back(1, "late"), true)
+	f.eventually("")
+	require.NoError(t, f.cluster.Client.Create(t.Context(), taskactions.FromAssignment(assignment(1, "late"), f.cluster.Namespace)))
+	f.eventually("")
+	f.executor.setPods(2, false)
+	f.eventually("late")
+	object := &v1.TaskAction{}
+	require.NoError(t, f.cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(taskactions.FromAssignment(back(1, "late"), f.cluster.Namespace)), object))
+	require.EqualValues(t, 2, object.Placement())
+}
+
 // What is released while the control plane hears this cluster is an abort, and holds up nothing.
 func TestNewObjectsDoNotWaitForThePodsOfAbortedActions(t *testing.T) {
 	f := newFixture(t)

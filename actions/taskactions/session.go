@@ -96,12 +96,13 @@ func (s *session) run(ctx context.Context) {
 	s.subscribe(ctx)
 }
 
-// appeared queues objects whose action is not live. Those of live actions are as they should be.
+// appeared queues objects whose action is not live, or has come back since: their creation was under way when the action was taken back.
+// Others are as they should be.
 func (s *session) appeared(object any) {
 	if uid, ok := uidOf(object); ok {
 		s.unseen.settle(uid)
-		if live, known := s.desired.isLive(uid); known && !live {
-			if s.doubtful() { // its creation was under way when the action was taken back
+		if live, known := s.desired.isLive(uid); known && (!live || s.isEarlier(uid, object)) {
+			if s.doubtful() {
 				s.fence.give(uid)
 			}
 			s.removals.Add(uid)
