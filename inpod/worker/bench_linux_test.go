@@ -24,7 +24,7 @@ func BenchmarkCoroutines(b *testing.B) {
 }
 
 // BenchmarkTasksOfPandas runs trivial tasks whose file imports pandas and scikit-learn at its top, in the environment that `make differential`
-// makes. The goal is 60 cpu-ms/task.
+// makes. The goal is 60 cpu-ms/task; SciPy 1.17 misses it (docs/reusable-environments.md).
 func BenchmarkTasksOfPandas(b *testing.B) {
 	dir, err := filepath.Abs("../../.cache/differential-python/bin")
 	require.NoError(b, err)
