@@ -19,6 +19,14 @@ func back(uid int64, name string) *enginev1.Assignment {
 	return a
 }
 
+// object is the object of an action as it is in the cluster.
+func (f *fixture) object(a *enginev1.Assignment) *v1.TaskAction {
+	f.t.Helper()
+	object := &v1.TaskAction{}
+	require.NoError(f.t, f.cluster.Client.Get(f.t.Context(), client.ObjectKeyFromObject(taskactions.FromAssignment(a, f.cluster.Namespace)), object))
+	return object
+}
+
 // TestNewObjectsWaitForThePodsOfActionsThatWereTakenAway: however the API took an action away, its pod ends before anything new begins here,
 // the action itself included.
 func TestNewObjectsWaitForThePodsOfActionsThatWereTakenAway(t *testing.T) {
@@ -111,9 +119,7 @@ func TestAnObjectThatAppearsLateEnds(t *testing.T) {
 	f.eventually("")
 	f.executor.setPods(2, false)
 	f.eventually("late")
-	object := &v1.TaskAction{}
-	require.NoError(t, f.cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(taskactions.FromAssignment(back(1, "late"), f.cluster.Namespace)), object))
-	require.EqualValues(t, 2, object.Placement())
+	require.EqualValues(t, 2, f.object(back(1, "late")).Placement())
 }
 
 // What is released while the control plane hears this cluster is an abort, and holds up nothing.
@@ -143,8 +149,7 @@ func TestTheObjectOfAnEarlierPlacementIsReplaced(t *testing.T) {
 	require.Never(t, func() bool { return f.actions(f.cluster.Namespace) != "" }, 400*time.Millisecond, 10*time.Millisecond)
 	f.executor.setPods(1, false)
 	f.eventually("a0")
-	object := &v1.TaskAction{}
-	require.NoError(t, f.cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(taskactions.FromAssignment(back(1, "a0"), f.cluster.Namespace)), object))
+	object := f.object(back(1, "a0"))
 	require.EqualValues(t, 3, object.Spec.Attempt)
 	require.EqualValues(t, 2, object.Placement())
 }
