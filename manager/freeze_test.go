@@ -28,8 +28,8 @@ import (
 )
 
 // TestAFrozenReplicaLosesItsShards: one of three replicas is stopped in the middle of its work, for longer than its lease, and continues
-// then. The others take over its shards meanwhile, no task runs twice, and the first thing that the thawed replica decides to write to
-// the cluster is its renewal. Then it gets its share again.
+// then. The others take over its shards meanwhile, no task runs twice, and the first thing that the thawed replica writes to the
+// cluster is its renewal. Then it gets its share again.
 func TestAFrozenReplicaLosesItsShards(t *testing.T) {
 	cluster := kubetest.New(t)
 	first, rest := make(chan struct{}), make(chan struct{})
@@ -101,9 +101,8 @@ func TestAFrozenReplicaLosesItsShards(t *testing.T) {
 	create("rest", 24)
 	require.Eventually(t, func() bool { return f.succeeded() == created }, patience, 100*time.Millisecond)
 	writes := victimsWay.clear()
-	// A request or two may have passed the fence when the process was stopped. Without a fence, some dozens follow.
-	renewal := slices.IndexFunc(writes, func(write string) bool { return strings.Contains(write, "/leases/") })
-	require.Contains(t, []int{0, 1, 2}, renewal, "the thawed replica wrote before it knew what it owns: %v", writes)
+	require.NotEmpty(t, writes)
+	require.Contains(t, writes[0], "/leases/", "the thawed replica wrote before it knew what it owns: %v", writes)
 	mu.Lock()
 	defer mu.Unlock()
 	for name, count := range executions {
