@@ -20,6 +20,7 @@ type demoProcesses struct {
 
 // The names of the other processes of a demo. Processes of tasks are the node's, which is in the server.
 const (
+	kubeOfDemo     = "the API server"
 	postgresOfDemo = "Postgres"
 	serverOfDemo   = "the server, the node and tasks"
 )
@@ -30,7 +31,7 @@ func nameInDemo(arguments []string) string {
 	case strings.HasPrefix(filepath.Base(arguments[0]), "postgres"):
 		return postgresOfDemo
 	case len(arguments) > 1 && arguments[1] == "internal-kube":
-		return "the API server"
+		return kubeOfDemo
 	}
 	return serverOfDemo
 }
@@ -68,6 +69,9 @@ func (f kubeFigures) report(r *figures.Result, when string) {
 	r.Add("memory of the API server, "+when, f.resident/mib, "MiB")
 	for _, name := range []string{postgresOfDemo, serverOfDemo} {
 		r.Add("memory of "+name+", "+when, f.family[name].Memory, "MiB")
+	}
+	for _, name := range []string{kubeOfDemo, postgresOfDemo, serverOfDemo} {
+		r.Add("heaps and stacks of "+name+", "+when, f.family[name].Anonymous, "MiB")
 	}
 	r.Add("next collection at a heap of, "+when, f.goal/mib, "MiB")
 	r.Add("places in watch caches, "+when, f.rings, "")

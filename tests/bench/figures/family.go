@@ -11,8 +11,9 @@ import (
 
 // Member is a process of a family, or several with the same name.
 type Member struct {
-	CPU    time.Duration // with that of children that have ended
-	Memory float64       // MiB; memory that several processes share counts in parts
+	CPU       time.Duration // with that of children that have ended
+	Memory    float64       // MiB; memory that several processes share counts in parts
+	Anonymous float64       // MiB of Memory that is neither of a file nor shared on purpose: heaps and stacks
 }
 
 // Family is what a process and those that it started use, by the names that name gives to their command lines.
@@ -46,7 +47,8 @@ func Family(pid int, name func(arguments []string) string) (map[string]Member, e
 		}
 		called := name(strings.Split(strings.TrimRight(string(line), "\x00"), "\x00"))
 		had := found[called]
-		found[called] = Member{CPU: had.CPU + cpu, Memory: had.Memory + share(one)}
+		all, anonymous := share(one)
+		found[called] = Member{CPU: had.CPU + cpu, Memory: had.Memory + all, Anonymous: had.Anonymous + anonymous}
 	}
 	return found, nil
 }
@@ -60,17 +62,19 @@ func descends(parents map[int]int, pid, from int) bool {
 	return false
 }
 
-// share is the memory of a process, with its share of what it shares, in MiB; 0 if the process has ended.
-func share(pid int) float64 {
+// share is the memory of a process, with its share of what it shares, and the anonymous part of it, in MiB; 0 if the process has ended.
+func share(pid int) (all, anonymous float64) {
 	body, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	if err != nil {
-		return 0
+		return 0, 0
 	}
 	for line := range strings.Lines(string(body)) {
 		var kib float64
 		if _, err := fmt.Sscanf(line, "Pss: %g kB", &kib); err == nil {
-			return kib / 1024
+			all = kib / 1024
+		} else if _, err := fmt.Sscanf(line, "Pss_Anon: %g kB", &kib); err == nil {
+			anonymous = kib / 1024
 		}
 	}
-	return 0
+	return all, anonymous
 }
