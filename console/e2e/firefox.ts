@@ -4,6 +4,7 @@ import { installed } from "./browser";
 /** Firefox makes processes ahead and asks its maker for news. Tests need neither. */
 const quiet = {
   "dom.ipc.processCount": 1,
+  "dom.max_script_run_time": 0, // on a busy machine a check of a page takes longer than the ten seconds after which Firefox ends a script
   "dom.ipc.processPrelaunch.enabled": false,
   "fission.webContentIsolationStrategy": 0,
   "messaging-system.rsexperimentloader.enabled": false,
