@@ -223,6 +223,10 @@ func (f *filtering) listCases() (cases []filterCase) {
 			return list(ctx, &workflow.ListRunsRequest{}, n, [][]*common.Filter{nil}, key, common.Sort_Direction(n%2))
 		}})
 	}
+	rare := equal("function_name", "none")
+	cases = append(cases, filterCase{"ListRuns: order by duration_ms", "without an index", func(ctx context.Context, n int) (string, int, error) {
+		return list(ctx, &workflow.ListRunsRequest{}, n, [][]*common.Filter{rare, equal("source", "4")}, "duration_ms", common.Sort_Direction(n%2))
+	}})
 	alerts := with(common.Filter_VALUE_IN, "phase", "6", "8")
 	alerts = append(alerts, with(common.Filter_GREATER_THAN_OR_EQUAL, "ended_at", f.at(0.9999).Format(time.RFC3339))...)
 	everywhere := [][]*common.Filter{nil, equal("phase", "6"), equal("name", storetest.VariedName(7)), append(alerts, equal("created_by", "nobody")...)}

@@ -24,6 +24,7 @@ const (
 	maxCount       = 1000 // runs that are counted
 	maxSuggestions = 10
 	standardLimit  = 50
+	maxLimit       = 200
 )
 
 // Reader answers queries; queries.Reader is one.
@@ -74,8 +75,11 @@ func (f *Finder) QueryRuns(ctx context.Context, r *insightv1.QueryRunsRequest) (
 		return nil, rpc.InvalidArgument("order", "there is no order %d", r.GetOrder())
 	}
 	ask.Limit, ask.Token, ask.Untriggered = r.GetLimit(), r.GetToken(), r.GetUntriggered()
-	if ask.Limit == 0 {
+	switch {
+	case ask.Limit == 0:
 		ask.Limit = standardLimit
+	case ask.Limit > maxLimit:
+		return nil, rpc.InvalidArgument("limit", "must be at most %d, got %d", maxLimit, ask.Limit)
 	}
 	source, err := f.source(r.GetTracked())
 	if err != nil {

@@ -45,6 +45,9 @@ func (s Source) find(ctx context.Context, ask queries.Ask) (*queries.Page, error
 	}
 	limit := int(ask.Limit)
 	ask.Limit = inputsPage
+	if ask.Sorted() {
+		ask.Limit = maxInputs // each page would sort them all
+	}
 	out := &queries.Page{}
 	for looked := 0; ; {
 		page, err := s.Find(ctx, ask)

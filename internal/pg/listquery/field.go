@@ -52,6 +52,9 @@ type Field struct {
 	Names map[string]int64
 	// NoSort fields can be filtered by, but not sorted by.
 	NoSort bool
+	// Then is the field that orders rows with the same value, before the ID, in a list that is sorted by this field last. An index
+	// has the rows in that order; empty if there is no such index.
+	Then string
 }
 
 // Schema defines the fields and defaults of one list.

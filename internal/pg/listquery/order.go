@@ -47,8 +47,14 @@ func (s Schema) order(request *common.ListRequest) ([]Order, error) {
 			return out, nil
 		}
 	}
-	last := len(out) > 0 && out[len(out)-1].Desc
-	return append(out, Order{Field: s.ID, Desc: last}), nil
+	var last Order
+	if len(out) > 0 {
+		last = out[len(out)-1]
+	}
+	if then := s.Fields[last.Field].Then; then != "" && !seen[then] {
+		out = append(out, Order{Field: then, Desc: last.Desc})
+	}
+	return append(out, Order{Field: s.ID, Desc: last.Desc}), nil
 }
 
 // late replaces NULL in sort keys by a plain value that can be compared and stored in a token.

@@ -77,7 +77,7 @@ func (r *Reader) ListActions(ctx context.Context, run ident.Run, request *common
 	if len(request.GetFilters()) == 0 && q.Order()[0].Field == "created_at" {
 		return r.walked(ctx, q, sql, condition)
 	}
-	return r.listed(ctx, q, sql, condition)
+	return listed(ctx, r.pool, q, sql, condition)
 }
 
 // walked is listed for a list that reads a whole index range in index order. For a young run the statistics are
@@ -127,8 +127,8 @@ func mayHaveEnded(phase string) bool {
 }
 
 // listed runs a list that selects listedColumns, one more column, and the sort values.
-func (r *Reader) listed(ctx context.Context, q *listquery.Query, sql string, extra func(*Listed) any) ([]Listed, string, error) {
-	rows, err := r.pool.Query(ctx, sql, append([]any{sqltext.Planned}, q.Args()...)...)
+func listed(ctx context.Context, from querier, q *listquery.Query, sql string, extra func(*Listed) any) ([]Listed, string, error) {
+	rows, err := from.Query(ctx, sql, sqltext.WithPlan(q.Args())...)
 	if err != nil {
 		return nil, "", fmt.Errorf("list actions: %w", err)
 	}

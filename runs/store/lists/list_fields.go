@@ -69,6 +69,12 @@ func commonFields() map[string]listquery.Field {
 
 func rootFields() map[string]listquery.Field {
 	fields := commonFields()
+	// The indexes of roots that begin with one of these have the runs in the order of creation after it.
+	for _, name := range []string{"phase", "created_by", "created_by_subject", "task_name", "task_version"} {
+		field := fields[name]
+		field.Then = "created_at"
+		fields[name] = field
+	}
 	// A run is listed under the name of the run, not a0.
 	fields["name"] = listquery.Field{Expr: "a.run_name", Type: listquery.Text}
 	source := listquery.Field{

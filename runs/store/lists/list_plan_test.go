@@ -2,6 +2,7 @@ package lists_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,13 +27,50 @@ func (r *recorder) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndDa
 // recordedReader is a reader on its own pool, whose statements are recorded.
 func recordedReader(t *testing.T, pool *pgxpool.Pool) (*lists.Reader, *recorder) {
 	t.Helper()
+	traced, recorded := recordedPool(t, pool)
+	return lists.NewReader(traced), recorded
+}
+
+func recordedPool(t *testing.T, pool *pgxpool.Pool) (*pgxpool.Pool, *recorder) {
+	t.Helper()
 	recorded := &recorder{}
 	traced := pool.Config()
 	traced.ConnConfig.Tracer = recorded
 	tracedPool, err := pgxpool.NewWithConfig(t.Context(), traced)
 	require.NoError(t, err)
 	t.Cleanup(tracedPool.Close)
-	return lists.NewReader(tracedPool), recorded
+	return tracedPool, recorded
+}
+
+// statements are those that read actions.
+func (r *recorder) statements() []pgx.TraceQueryStartData {
+	return slices.DeleteFunc(slices.Clone(r.last), func(statement pgx.TraceQueryStartData) bool { return !strings.Contains(statement.SQL, "FROM actions") })
+}
+
+// through is how many rows the recorded statements of a transaction went through, each node of their plans counted.
+func (r *recorder) through(t *testing.T, pool *pgxpool.Pool) (sum float64) {
+	t.Helper()
+	require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+		for _, statement := range r.last {
+			sql := statement.SQL // of settings, on which the plans depend
+			if strings.Contains(sql, "FROM actions") {
+				sql = "EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) " + sql
+			} else if !strings.Contains(sql, "set_config") {
+				continue
+			}
+			rows, err := tx.Query(t.Context(), sql, statement.Args...)
+			if err != nil {
+				return err
+			}
+			plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
+			if err != nil {
+				return err
+			}
+			sum += storetest.GoneThrough(plan)
+		}
+		return nil
+	}))
+	return sum
 }
 
 type querier interface {
@@ -63,7 +101,7 @@ func TestListsUseIndexes(t *testing.T) {
 			recorded.last = nil
 			require.NoError(t, c.run(t.Context(), reader))
 			require.NotEmpty(t, recorded.last)
-			for _, statement := range recorded.last {
+			for _, statement := range recorded.statements() {
 				planOf(t, pool, statement)
 			}
 		})

@@ -30,7 +30,8 @@ func (s RunScope) columns() [][2]string {
 	}
 }
 
-// ListRuns reads a page of the runs that the caller may see, by default newest first, and the token of the next page.
+// ListRuns reads a page of the runs that the caller may see, by default newest first, and the token of the next page. A page may have
+// fewer runs than its limit, or none, and a token all the same: selectBounded says when.
 func (r *Reader) ListRuns(ctx context.Context, scope RunScope, request *common.ListRequest) ([]Listed, string, error) {
 	b, tokenScope := scope.conditions()
 	if rows, token, done, err := r.readWithin(ctx, scope, request); err != nil || done {
@@ -51,15 +52,19 @@ func (r *Reader) ListRuns(ctx context.Context, scope RunScope, request *common.L
 		return nil, "", err
 	}
 	nameCluster(q, request.GetFilters())
-	if err := impliedTimes(q, request.GetFilters()); err != nil {
+	implied, err := impliedTimes(request.GetFilters())
+	if err != nil {
 		return nil, "", err
+	}
+	for _, one := range implied {
+		one.where(&q.Builder)
 	}
 	if places != nil && len(places) == 0 {
 		return nil, "", nil
 	}
 	if len(places) <= 1 && walkFirst(request.GetFilters()) {
 		walking := *q // with parameters of its own
-		rows, token, err := r.selectRuns(ctx, &walking, scope.walk(&walking))
+		rows, token, err := selectRuns(ctx, r.pool, &walking, scope.walk(&walking))
 		if err != nil || token != "" {
 			return rows, token, err
 		}
@@ -67,16 +72,20 @@ func (r *Reader) ListRuns(ctx context.Context, scope RunScope, request *common.L
 	if len(places) > 1 {
 		scope = RunScope{} // no single place whose runs could be fetched first
 	}
-	source, err := r.updatedSource(ctx, scope, q, request)
+	bound := len(places) <= 1 && bounded(q, scope, request.GetFilters())
+	source, err := r.fewSource(ctx, scope, q, request, bound)
 	if err != nil {
 		return nil, "", err
+	}
+	if source == allActions && bound {
+		return r.selectBounded(ctx, q, scope, request.GetFilters())
 	}
 	if len(places) > 1 {
 		source = sqltext.FirstOfPlaces(&q.Builder, places, sqltext.Listing{
 			Conditions: q.Conditions(), Order: q.OrderBy(), Columns: orderColumns(q), Limit: q.Limit + 1,
 		})
 	}
-	return r.selectRuns(ctx, q, source)
+	return selectRuns(ctx, r.pool, q, source)
 }
 
 // orderColumns are the columns of actions by which a list is ordered; nil if it is by more than columns.
@@ -108,19 +117,23 @@ func (r *Reader) readWithin(ctx context.Context, scope RunScope, request *common
 	if err != nil {
 		return nil, "", false, err
 	}
-	if err := impliedTimes(q, request.GetFilters()); err != nil {
+	implied, err := impliedTimes(request.GetFilters())
+	if err != nil {
 		return nil, "", false, err
 	}
-	if first := q.Order()[0].Field; first == "created_at" || first == "updated_at" {
+	for _, one := range implied {
+		one.where(&q.Builder)
+	}
+	if first := q.Order()[0].Field; first == createdAt || first == updatedAt {
 		q.Where(sqltext.WithinPlaces(ctx, &q.Builder))
-		rows, token, err = r.selectRuns(ctx, q, RunScope{}.walk(q))
+		rows, token, err = selectRuns(ctx, r.pool, q, RunScope{}.walk(q))
 		return rows, token, token != "", err
 	}
 	if len(request.GetFilters()) > 0 || scope != (RunScope{}) {
 		return nil, "", false, nil // an index of a filter may read less
 	}
 	listing := sqltext.Listing{Conditions: q.Conditions(), Order: q.OrderBy(), Limit: q.Limit + 1}
-	rows, token, err = r.selectRuns(ctx, q, sqltext.FirstWithin(ctx, &q.Builder, listing))
+	rows, token, err = selectRuns(ctx, r.pool, q, sqltext.FirstWithin(ctx, &q.Builder, listing))
 	return rows, token, true, err
 }
 
@@ -152,9 +165,9 @@ func (r *Reader) places(ctx context.Context, scope *RunScope) ([]schema.Scope, e
 	return places, nil
 }
 
-func (r *Reader) selectRuns(ctx context.Context, q *listquery.Query, source string) ([]Listed, string, error) {
+func selectRuns(ctx context.Context, from querier, q *listquery.Query, source string) ([]Listed, string, error) {
 	sql := `SELECT ` + ListedColumns + `, a.labels, ` + q.Keys() + ` FROM ` + source + ` a` + q.Tail()
-	return r.listed(ctx, q, sql, func(l *Listed) any { return &l.Labels })
+	return listed(ctx, from, q, sql, func(l *Listed) any { return &l.Labels })
 }
 
 func (s RunScope) conditions() (*listquery.Builder, []string) {

@@ -101,7 +101,8 @@ func TestListsByEndReadLittle(t *testing.T) {
 				rows, _, err := reader.ListRuns(t.Context(), scope, &common.ListRequest{Limit: 100, Filters: filters, SortBy: sort})
 				require.NoError(t, err)
 				require.Empty(t, rows)
-				statement := recorded.last[len(recorded.last)-1] // others look at a limited number of runs first
+				read := recorded.statements()
+				statement := read[len(read)-1] // others look at a limited number of runs first
 				explained, err := pool.Query(t.Context(), "EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) "+statement.SQL, statement.Args...)
 				require.NoError(t, err)
 				plan, err := pgx.CollectRows(explained, pgx.RowTo[string])

@@ -13,11 +13,15 @@ import (
 
 // Reader serves lists and details, each from one statement or one snapshot.
 type Reader struct {
-	pool *pgxpool.Pool
+	pool   *pgxpool.Pool
+	looked int
 }
 
 // NewReader returns a reader on a pool that the caller owns.
-func NewReader(pool *pgxpool.Pool) *Reader { return &Reader{pool: pool} }
+func NewReader(pool *pgxpool.Pool) *Reader { return NewReaderOf(pool, Looked) }
+
+// NewReaderOf is NewReader with another number of runs that a page looks at.
+func NewReaderOf(pool *pgxpool.Pool, looked int) *Reader { return &Reader{pool: pool, looked: looked} }
 
 // Spec reads the encoded message with a digest. It returns DataLoss when the spec is missing, since rows refer only
 // to stored specs.

@@ -113,12 +113,12 @@ func (d driver) condition(b *listquery.Builder, term *query.Term) string {
 	}
 }
 
-// labelOf is a label that runs must have; nil if there is none.
-func labelOf(node *query.Node) *query.Term {
+// labelsOf are the labels that runs must have.
+func labelsOf(node *query.Node) (terms []*query.Term) {
 	for _, part := range node.All() {
 		if part.Kind == query.Leaf && part.Term.Key == query.Label {
-			return part.Term
+			terms = append(terms, part.Term)
 		}
 	}
-	return nil
+	return terms
 }

@@ -52,6 +52,9 @@ func TestQueriesUseIndexes(t *testing.T) {
 			require.NoError(t, err)
 			require.NotEmpty(t, recorded.last)
 			for _, statement := range recorded.last {
+				if strings.HasPrefix(statement.SQL, "EXPLAIN") {
+					continue // asks for an estimate only
+				}
 				plan := explain(t, pool, statement)
 				require.NotContains(t, plan, "Seq Scan on actions", "%s\n%s\n%s", text, statement.SQL, plan)
 				require.Contains(t, plan, "Limit", "%s\n%s", text, plan)

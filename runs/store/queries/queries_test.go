@@ -185,6 +185,9 @@ func TestQueriesAnswerAsTheyAreMeant(t *testing.T) {
 	found := 0
 	for n := range 200 {
 		text := randomQuery(r, 2)
+		if n%10 >= 8 {
+			text = "" // an index has all runs by duration
+		}
 		node, err := query.Parse(text)
 		require.NoError(t, err, text)
 		var want []schema.Root

@@ -20,12 +20,16 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store/sqltext"
 )
 
-// Looked is how many runs an answer looks at, at most. Of failed runs whose errors are searched, an answer in an order that an index
-// has looks at a quarter: reading an error of some KiB takes longer than all else.
+// Looked is how many runs an answer looks at, at most. Of failed runs whose errors are searched, it looks at a quarter, and at half in an
+// order that no index has: reading an error of some KiB takes longer than all else.
 const (
-	Looked     = 4000
-	errorsPart = 4
+	Looked           = 4000
+	errorsPart       = 4
+	sortedErrorsPart = 2
 )
+
+// MaxLimit is the longest page of an answer.
+const MaxLimit = 500
 
 // Order is an order of runs.
 type Order struct {
@@ -56,6 +60,20 @@ type Ask struct {
 	Me  string
 	// Untriggered leaves out the runs of triggers.
 	Untriggered bool
+}
+
+// Sorted reports whether no index has the runs in the order: the newest runs that the conditions leave are sorted. In the order of
+// updates, the runs that were created before a time may come after a million others. An index has the durations of all runs; but few of
+// the longest may meet a condition, so it serves only a query without any.
+func (a *Ask) Sorted() bool {
+	switch a.Order {
+	case Longest, Shortest:
+		return a.Untriggered || len(a.Query.All()) > 0
+	case Updated:
+		return endsCreation(a.Query)
+	default:
+		return false
+	}
 }
 
 // Page is a part of an answer.
@@ -97,7 +115,7 @@ func (r *Reader) Find(ctx context.Context, ask Ask) (*Page, error) {
 	}
 	page := &Page{}
 	err = sqltext.Snapshot(ctx, r.pool, func(tx pgx.Tx) error {
-		if err := inOrder(ctx, tx); err != nil {
+		if err := sqltext.InOrder(ctx, tx); err != nil {
 			return err
 		}
 		walk := r.walk(&ask, q)
@@ -143,7 +161,7 @@ func (r *Reader) Count(ctx context.Context, ask Ask, most int) (count int, more 
 		return 0, false, err
 	}
 	err = sqltext.Snapshot(ctx, r.pool, func(tx pgx.Tx) error {
-		if err := inOrder(ctx, tx); err != nil {
+		if err := sqltext.InOrder(ctx, tx); err != nil {
 			return err
 		}
 		walk := r.walk(&ask, q)
@@ -172,13 +190,6 @@ func (r *Reader) Count(ctx context.Context, ask Ask, most int) (count int, more 
 	return count, more, nil
 }
 
-// inOrder makes the statements that follow read indexes in their order: the planner would fetch and sort all rows of a range
-// where it underestimates how many match.
-func inOrder(ctx context.Context, tx pgx.Tx) error {
-	_, err := tx.Exec(ctx, `SELECT set_config(name, 'off', true) FROM unnest(ARRAY['enable_bitmapscan', 'enable_seqscan', 'jit']) AS name`)
-	return err
-}
-
 func (a *Ask) compile() (*listquery.Query, error) {
 	b := listquery.Builder{}
 	b.Where("a.parent_name IS NULL")
@@ -189,7 +200,7 @@ func (a *Ask) compile() (*listquery.Query, error) {
 		direction = common.Sort_DESCENDING
 	}
 	schema := lists.RunFields
-	schema.Prefix = ""
+	schema.Prefix, schema.MaxLimit = "", MaxLimit
 	return schema.Compile(b, []string{"query", a.Scope.Project, a.Scope.Domain, a.Text, a.Me, strconv.FormatBool(a.Untriggered)}, &common.ListRequest{
 		Limit: a.Limit, Token: a.Token, SortByFields: []*common.Sort{{Key: a.Order.Field, Direction: direction}},
 	})
@@ -206,15 +217,21 @@ type walk struct {
 }
 
 func (r *Reader) walk(ask *Ask, q *listquery.Query) *walk {
-	byUpdate := ask.Order.Field == "updated_at"
-	// In the order of updates, the runs that were created before a time may come after a million others.
-	w := &walk{ask: ask, q: q, most: r.looked, looked: r.looked, sorted: ask.Order.Field == "duration_ms" || byUpdate && endsCreation(ask.Query)}
-	w.driver = driverOf(ask, w.sorted || !byUpdate)
-	if w.driver.errors && !w.sorted {
+	w := &walk{ask: ask, q: q, most: r.looked, looked: r.looked, sorted: ask.Sorted()}
+	w.driver = driverOf(ask, w.sorted || ask.Order != Updated)
+	switch {
+	case w.driver.errors && w.sorted:
+		w.looked = max(1, w.looked/sortedErrorsPart)
+	case w.driver.errors:
 		w.looked = max(1, w.looked/errorsPart)
+	case w.byDuration():
+		w.looked = q.Limit + 1 // all of them match
 	}
 	return w
 }
+
+// byDuration reports whether the rows are those of the index of durations.
+func (w *walk) byDuration() bool { return w.ask.Order.Field == Longest.Field && !w.sorted }
 
 // order is the order in which rows are looked at.
 func (w *walk) order() string {
@@ -245,6 +262,9 @@ func (w *walk) rows(b *listquery.Builder, columns string, limit int) string {
 			columns, strings.Join(append(conditions, more...), " AND "), w.order(), limit)
 	}
 	if len(w.driver.phases) == 0 {
+		if w.byDuration() {
+			return sqltext.ByDuration(strings.Join(conditions, " AND "), columns, w.order(), limit)
+		}
 		return from()
 	}
 	parts := make([]string, 0, len(w.driver.phases))
@@ -316,26 +336,4 @@ func (w *walk) last(ctx context.Context, tx pgx.Tx) (*Found, error) {
 		return nil, err
 	}
 	return &found[0], nil
-}
-
-// labelled is another source for a query that takes a label, if so few runs have it that all can be looked at.
-func (w *walk) labelled(ctx context.Context, tx pgx.Tx) (func(*listquery.Builder) string, bool, error) {
-	term := labelOf(w.ask.Query)
-	if term == nil {
-		return nil, false, nil
-	}
-	if _, err := tx.Exec(ctx, `SELECT set_config('enable_bitmapscan', 'on', true)`); err != nil {
-		return nil, false, err
-	}
-	b := &listquery.Builder{}
-	var count int
-	sql := fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM actions a WHERE a.parent_name IS NULL AND %s LIMIT %d) few`,
-		termCondition(b, term, w.ask), w.most+1)
-	if err := tx.QueryRow(ctx, sql, sqltext.WithPlan(b.Args())...).Scan(&count); err != nil || count > w.most {
-		return nil, false, err
-	}
-	return func(b *listquery.Builder) string {
-		// OFFSET keeps the planner from reading the order instead.
-		return `(SELECT * FROM actions a WHERE ` + w.scope(b) + ` AND ` + termCondition(b, term, w.ask) + ` OFFSET 0)`
-	}, true, nil
 }

@@ -205,3 +205,12 @@ func ofEach(places, columns, conditions, order string, limit int) string {
 		SELECT %s FROM actions a WHERE a.project = place.project AND a.domain = place.domain AND %s ORDER BY %s LIMIT %d) a`,
 		places, columns, conditions, order, limit)
 }
+
+// ByDuration is a source of the first rows of roots a in an order by duration. An index has those that have ended in that order; those that
+// have not are sorted, and count as the longest.
+func ByDuration(conditions, columns, order string, limit int) string {
+	part := func(ended string) string {
+		return fmt.Sprintf("(SELECT %s FROM actions a WHERE %s AND a.ended_at %s ORDER BY %s LIMIT %d)", columns, conditions, ended, order, limit)
+	}
+	return fmt.Sprintf("(SELECT a.* FROM (%s UNION ALL %s) a ORDER BY %s LIMIT %d)", part("IS NOT NULL"), part("IS NULL"), order, limit)
+}

@@ -10,7 +10,7 @@ import (
 // The two settings of a transaction that leave the planner nothing but loops over indexes (batch_load.go says why). With
 // planning, each statement is planned again. With keptPlanning, which is the writer's, a connection keeps its plans.
 //
-// Planning costs Postgres more than running a small batch does, since actions has 36 indexes. But a plan that was made when
+// Planning costs Postgres more than running a small batch does, since actions has 37 indexes. But a plan that was made when
 // the table was small may read whole runs when it has grown, so the writer renews its plans: see keptPlans.
 const (
 	Planning     = loopsOnly + ` UNION ALL SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`
@@ -32,4 +32,11 @@ func WithPlan(args []any) []any { return append([]any{Planned}, args...) }
 func Snapshot(ctx context.Context, pool *pgxpool.Pool, fn func(pgx.Tx) error) error {
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	return pgx.BeginTxFunc(ctx, pool, options, fn)
+}
+
+// InOrder makes the statements of a transaction read indexes in their order: the planner would fetch and sort all rows of a range where
+// it underestimates how many match.
+func InOrder(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, `SELECT set_config(name, 'off', true) FROM unnest(ARRAY['enable_bitmapscan', 'enable_seqscan', 'jit']) AS name`)
+	return err
 }

@@ -83,7 +83,7 @@ export function RunsPage() {
             </p>
           </Notice>
         )}
-        {runs.ofNewest && <p className={css["bound"]}>{t("Sorted: the newest 4,000 runs only.")}</p>}
+        {runs.ofNewest && <p className={css["bound"]}>{t("Sorted: the newest runs only.")}</p>}
         {loading && <Loading what={t("runs")} />}
         {runs.lookedUntil && (
           <p className={css["bound"]} data-testid="looked-until">

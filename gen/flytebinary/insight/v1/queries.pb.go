@@ -196,7 +196,7 @@ type QueryRunsResponse struct {
 	// Set if the page is not full because 4,000 runs were looked at, or the inputs of 500 read: when the last of them was
 	// created. The token continues after it.
 	LookedUntil *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=looked_until,json=lookedUntil,proto3" json:"looked_until,omitempty"`
-	// Whether there are more than the newest 4,000 runs that were brought into the order.
+	// Whether there are more runs than the newest ones that were brought into the order: up to 4,000, or 2,000 if errors are searched.
 	OrderOfNewest bool `protobuf:"varint,4,opt,name=order_of_newest,json=orderOfNewest,proto3" json:"order_of_newest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

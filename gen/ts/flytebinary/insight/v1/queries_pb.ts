@@ -111,7 +111,7 @@ export type QueryRunsResponse = Message<"flytebinary.insight.v1.QueryRunsRespons
   lookedUntil?: Timestamp | undefined;
 
   /**
-   * Whether there are more than the newest 4,000 runs that were brought into the order.
+   * Whether there are more runs than the newest ones that were brought into the order: up to 4,000, or 2,000 if errors are searched.
    *
    * @generated from field: bool order_of_newest = 4;
    */
