@@ -24,15 +24,9 @@ func BenchmarkCoroutines(b *testing.B) {
 }
 
 // BenchmarkTasksOfPandas runs trivial tasks whose file imports pandas and scikit-learn at its top, in the environment that `make differential`
-// makes. The goal is 60 cpu-ms/task; SciPy 1.17 misses it (docs/reusable-environments.md).
+// makes. The goal is 60 cpu-ms/task (docs/reusable-environments.md).
 func BenchmarkTasksOfPandas(b *testing.B) {
-	dir, err := filepath.Abs("../../.cache/differential-python/bin")
-	require.NoError(b, err)
-	if _, err := os.Stat(filepath.Join(dir, "a0")); err != nil {
-		b.Skip("no Python environment with scikit-learn: run `make differential` first")
-	}
-	path := func(c *Config) { c.Environ = append(c.Environ, "PATH="+dir+":"+os.Getenv("PATH")) }
-	benchmark(b, 1, "def good() -> str:", path, "import pandas\nimport sklearn.linear_model\n")
+	benchmark(b, 1, "def good() -> str:", withScikitLearn(b), "import pandas\nimport sklearn.linear_model\n")
 }
 
 func benchmark(b *testing.B, slots int64, head string, change func(*Config), imports string) {

@@ -296,6 +296,7 @@ class Chance:
     def __init__(self):
         self.seeded, self.state, self.numbers = {}, None, None  # seeded keeps the objects alive: their ids must stay theirs
         self.fixed = self.fixed_numbers = False
+        self.entropy, self.names = unseeded.Entropy(), unseeded.Names()
         self.plain, self.method, self.replaced = random.seed, random.Random.seed, {}
         self.first = random.getstate()
 
@@ -315,10 +316,12 @@ class Chance:
 
         self.replaced = {seed: self.plain}
         random.seed, random.Random.seed = seed, method
+        self.entropy.__enter__(), self.names.__enter__()
         return self
 
     def __exit__(self, *_):
         random.seed, random.Random.seed = self.plain, self.method
+        self.entropy.__exit__(), self.names.__exit__()
 
     @staticmethod
     def _fresh(untouched: bool) -> None:
@@ -327,6 +330,7 @@ class Chance:
 
     def watch(self, module) -> None:
         """Watches numpy's own source, right after it was made."""
+        self.entropy.forget()
         plain, own, first = module.seed, module._rand, repr_of(module._rand)
 
         def seed(seed=None):
@@ -347,13 +351,16 @@ class Chance:
                 for own, plain in self.replaced.items():
                     if value is own:
                         setattr(module, name, plain)
-        # numpy's own take a seed from the system if they are not given one, which is counted.
+        # Those of numpy take an entropy from the system if they are not given one, and those of tempfile are drawn from for names.
         theirs = {id(one) for one in gc.get_objects() if str(type(one).__module__).startswith("numpy.random")}
-        mine = found - sources - self.seeded.keys() - theirs
+        mine = found - sources - self.seeded.keys() - theirs - self.names.sources()
         touched = not self.fixed and random.getstate() != self.first
         touched |= self.numbers is not None and not self.fixed_numbers and repr_of(self.numbers) != self.first_numbers
-        if mine or touched or drawn:
-            raise Refused("it makes or draws random numbers, which would be the same in all attempts")
+        if mine or touched or drawn or self.names.taken:
+            raise Refused(f"it {unseeded.WHY}")
+        refused = self.entropy.finish(modules)
+        if refused:
+            raise Refused(refused)
         self.sources = found - sources
         if self.fixed:
             self.state = random.getstate()
@@ -361,11 +368,14 @@ class Chance:
             self.numbers_state = self.numbers.get_state(legacy=False)
 
     def resume(self) -> None:
-        """Gives an attempt what the import has seeded."""
+        """Gives an attempt what the import has seeded, and seeds of its own to what it has not."""
         if self.state is not None:
             random.setstate(self.state)
         if self.fixed_numbers:
             self.numbers.set_state(self.numbers_state)
+        refused = self.entropy.resume()
+        if refused:
+            raise Refused(refused)
 
 
 def repr_of(source) -> str:

@@ -79,7 +79,10 @@ def load(message: dict, deferred):
         adjust_sys_path([options["dest"]])
     draws, before, began = forkable.Draws(__name__), forkable.settings(), time.time()
     sources, modules, what = forkable.chance(), set(sys.modules), observe.Import()
-    watch = Watch({"numpy.random.mtrand": what.chance.watch, "argparse": what.parsers.watch})
+    watch = Watch({
+        "numpy.random.mtrand": what.chance.watch, "numpy.random.bit_generator": what.chance.entropy.watch,
+        "tempfile": what.chance.names.watch, "argparse": what.parsers.watch,
+    })  # fmt: skip
     sys.meta_path.insert(0, watch)
     restore = [forbid(loop) for loop in deferred.loops]
     try:

@@ -51,7 +51,8 @@ def load_file(name: str, **given):
 
 forkable = load_file("forkable")
 lazy = load_file("lazy")
-observe = load_file("observe", forkable=forkable)
+unseeded = load_file("unseeded", forkable=forkable)
+observe = load_file("observe", forkable=forkable, unseeded=unseeded)
 preload = load_file("preload", forkable=forkable, observe=observe)
 shared = load_file("shared", preload=preload)
 

@@ -95,10 +95,130 @@ import os
 PID = os.getpid()
 def value(): return PID == os.getpid()
 
-#: numpy generator without a seed slow: random numbers
+#: numpy generator without a seed
 import numpy as np
 rng = np.random.default_rng()
 def value(): return rng.random() >= 0
+
+#: numpy generator without a seed that was used slow: random numbers
+import numpy as np
+rng = np.random.default_rng()
+FIRST = rng.random()
+def value(): return FIRST >= 0
+
+#: numpy generator that is gone slow: random numbers
+import numpy as np
+FIRST = np.random.default_rng().random()
+def value(): return FIRST >= 0
+
+#: numpy state with half of a pair slow: random numbers
+import numpy as np
+rng = np.random.RandomState()
+rng.normal()
+def value(): return rng.normal() < 100
+
+#: numpy state that was seeded without a seed slow: random numbers
+import numpy as np
+rng = np.random.RandomState()
+rng.seed()
+def value(): return rng.rand() >= 0
+
+#: numpy generator that has children slow: random numbers
+import numpy as np
+rng = np.random.default_rng()
+child, = rng.spawn(1)
+def value(): return child.random() >= 0
+
+#: a seed that is kept slow: random numbers
+import numpy as np
+seeds = getattr(np.random, "Seed" + "Sequence")()
+rng = np.random.default_rng(seeds)
+def value(): return np.random.default_rng(seeds).random() == rng.random()
+
+#: a seed that was used slow: tasks has SeedSequence
+import numpy as np
+def made():
+    seeds = np.random.SeedSequence()
+    return np.random.default_rng(seeds).random(), np.random.default_rng(seeds)
+FIRST, rng = made()
+def value(): return FIRST == rng.random()
+
+#: a seed that is told slow: random numbers
+import numpy as np
+rng = np.random.default_rng()
+SEED = getattr(getattr(rng, "bit_" + "generator"), "seed_" + "seq").entropy
+def value(): return np.random.default_rng(SEED).random() == rng.random()
+
+#: a state that is told slow: tasks has get_state
+import numpy as np
+rng = np.random.RandomState()
+STATE = rng.get_state()
+def value(): return np.array_equal(rng.get_state()[1], STATE[1])
+
+#: a copy of a source slow: random numbers
+import copy
+import numpy as np
+rng = np.random.default_rng()
+again = copy.deepcopy(rng)
+def value(): return again.random() == rng.random()
+
+#: a pickle of a source slow: tasks has pickle
+import pickle
+import numpy as np
+rng = np.random.default_rng()
+KEPT = pickle.dumps(rng)
+def value(): return pickle.loads(KEPT).random() == rng.random()
+
+#: a copy of a source with a seed
+import copy
+import numpy as np
+rng = np.random.default_rng(3)
+again = copy.deepcopy(rng)
+def value(): return again.random() == rng.random(), rng.random()
+
+#: two sources of one state slow: random numbers
+import numpy as np
+bits = np.random.PCG64()
+one, two = np.random.Generator(bits), np.random.Generator(bits)
+def value(): return one.random() != two.random()
+
+#: bits without a source slow: random numbers
+import numpy as np
+bits = np.random.PCG64()
+def value(): return np.random.Generator(bits).random() >= 0
+
+#: a source that a thread makes slow: a thread
+import threading
+import numpy as np
+found = []
+thread = threading.Thread(target=lambda: found.append(np.random.default_rng()))
+thread.start()
+thread.join()
+def value(): return found[0].random() >= 0
+
+#: a secret slow: random numbers
+import secrets
+import numpy as np
+TOKEN = secrets.randbits(128)
+def value(): return TOKEN >= 0
+
+#: a name for nothing that stays
+import os, pathlib
+os.makedirs("joblib", exist_ok=True)
+pathlib.Path("joblib/_multiprocessing_helpers.py").write_text("import tempfile\nsource = tempfile._RandomNameSequence()\nname = next(source)\n")
+import joblib._multiprocessing_helpers as helpers
+def value(): return next(helpers.source) != helpers.name
+
+#: a module with the name of a known package slow: sklearn has pickle
+import pathlib
+pathlib.Path("sklearn.py").write_text("import pickle\nimport numpy\nrng = numpy.random.default_rng()\n")
+import sklearn
+def value(): return sklearn.rng.random() >= 0
+
+#: a temporary directory that is kept slow: random numbers
+import os, tempfile
+WORK = tempfile.mkdtemp()
+def value(): return os.path.isdir(WORK)
 
 #: numpy chance slow: random numbers
 import numpy as np
