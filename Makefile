@@ -199,6 +199,7 @@ warm-storm: build-demo e2e-python ## Start 500 warm processes that end in all wa
 .PHONY: differential
 differential: build-demo cluster-tools ## Run the same programs cold, warm and pooled, with all lists of learned packages, and compare them
 	@tools/python-env.sh .cache/differential-python -r tests/e2e/requirements.txt -r tests/e2e/requirements-differential.txt
+	go test -count=1 -run TestScikitLearn ./inpod/worker
 	FLYTE_DIFFERENTIAL=1 .cache/differential-python/bin/python -m pytest tests/e2e/test_differential.py -s $(ARGS)
 
 .PHONY: connectors-crashes
