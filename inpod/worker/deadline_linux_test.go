@@ -76,7 +76,11 @@ func stopAsChild(how string) error {
 	} else if err := d.Set(100 * time.Millisecond); err != nil {
 		return err
 	}
-	return syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	if err := syscall.Kill(os.Getpid(), syscall.SIGSTOP); err != nil {
+		return err
+	}
+	time.Sleep(time.Hour) // another thread may take the signal: this one must not end the process before it is stopped
+	return nil
 }
 
 // child starts this program again.
