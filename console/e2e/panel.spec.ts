@@ -83,7 +83,7 @@ test("a long log can be searched, navigated and linked to", { tag: "@store" }, a
 });
 
 test("a log is downloaded verbatim", { tag: "@store" }, async ({ page, runs, browserName }) => {
-  test.skip(browserName === "firefox", "the driver of Firefox sees no download of what a page has made itself");
+  test.skip(browserName === "firefox", "Firefox saves what a page has made itself, but its driver reports no such download");
   await page.goto(`${place}/runs/${runs.talking}?tab=logs`);
   await expect(panel(page).getByRole("log")).toHaveAttribute("data-lines", /^3\d{3}$/, { timeout: 120_000 });
   const download = page.waitForEvent("download");
