@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -175,10 +176,21 @@ func (n *node) Drained(ctx context.Context, but int) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%d pods are left over: %w", left-but, ctx.Err())
+			return fmt.Errorf("%d pods are left over: %w; there are %s", left-but, ctx.Err(), strings.Join(n.described(), ", "))
 		case <-tick.C:
 		}
 	}
+}
+
+// described says of each pod what may explain that it is still there.
+func (n *node) described() (pods []string) {
+	for _, object := range n.Pods.List() {
+		if pod, ok := object.(*corev1.Pod); ok {
+			pods = append(pods, fmt.Sprintf("%s (%s since %s, deleted %v, labels %v)",
+				pod.Name, pod.Status.Phase, pod.CreationTimestamp.Format(time.TimeOnly), pod.DeletionTimestamp, pod.Labels))
+		}
+	}
+	return pods
 }
 
 // Run reports that a pod's process has started.
