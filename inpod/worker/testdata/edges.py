@@ -143,13 +143,13 @@ def made():
 FIRST, rng = made()
 def value(): return FIRST == rng.random()
 
-#: a seed that is told slow: random numbers
+#: a seed that is read slow: random numbers
 import numpy as np
 rng = np.random.default_rng()
 SEED = getattr(getattr(rng, "bit_" + "generator"), "seed_" + "seq").entropy
 def value(): return np.random.default_rng(SEED).random() == rng.random()
 
-#: a state that is told slow: tasks has get_state
+#: a state that is read slow: tasks has get_state
 import numpy as np
 rng = np.random.RandomState()
 STATE = rng.get_state()
