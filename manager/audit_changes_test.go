@@ -29,8 +29,8 @@ const refusal = `
 	CREATE FUNCTION refuse_record() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no record is taken'; END $$;
 	CREATE TRIGGER refuse_record BEFORE INSERT ON %s FOR EACH ROW EXECUTE FUNCTION refuse_record()`
 
-// noting notes the transaction of each change of each table, and of each record with the id of its call. A loop empties artifact_events
-// all the time.
+// noting notes the transaction of each change of each table, and of each record with the id of its call. It leaves out what loops of the
+// server change all the time, such as the heartbeats of the controller in cluster_states.
 const noting = `
 	CREATE TABLE noted (id bigint GENERATED ALWAYS AS IDENTITY, tx xid8, tbl text, request text, outcome text);
 	CREATE FUNCTION note_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -46,7 +46,7 @@ const noting = `
 	DO $$ DECLARE name regclass; BEGIN
 		FOR name IN SELECT c.oid::regclass FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 			WHERE n.nspname IN ('public', 'tracked') AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-				AND c.relname NOT IN ('noted', 'artifact_events', 'task_days', 'task_health', 'use_days', 'use_rates', 'use_prices', 'run_use', 'run_tasks') AND c.relname NOT LIKE 'access_audit%' AND c.relname NOT LIKE '%leases' AND c.relname NOT LIKE 'goose%'
+				AND c.relname NOT IN ('noted', 'artifact_events', 'cluster_states', 'task_days', 'task_health', 'use_days', 'use_rates', 'use_prices', 'run_use', 'run_tasks') AND c.relname NOT LIKE 'access_audit%' AND c.relname NOT LIKE '%leases' AND c.relname NOT LIKE 'goose%'
 		LOOP
 			EXECUTE format('CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW EXECUTE FUNCTION note_change()', name);
 		END LOOP;

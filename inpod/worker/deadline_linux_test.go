@@ -79,7 +79,7 @@ func stopAsChild(how string) error {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGSTOP); err != nil {
 		return err
 	}
-	time.Sleep(time.Hour) // another thread may take the signal: this one must not end the process before it is stopped
+	<-time.After(time.Hour) // another thread may take the signal: this one must not end the process before it is stopped
 	return nil
 }
 
