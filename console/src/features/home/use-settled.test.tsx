@@ -14,9 +14,9 @@ function Page({ begun, read }: { readonly begun: boolean; readonly read: () => P
   return <p>{useSettled(begun) ? "settled" : "reads"}</p>;
 }
 
-const open = (begun: boolean, read: () => Promise<string>) =>
+const open = (begun: boolean, read: () => Promise<string>, client = new QueryClient()) =>
   render(
-    <QueryClientProvider client={new QueryClient()}>
+    <QueryClientProvider client={client}>
       <Page begun={begun} read={read} />
     </QueryClientProvider>,
   );
@@ -39,5 +39,21 @@ it("waits for the parts that are still loaded, but not for ever", async () => {
   await pass(2900);
   expect(screen.getByText("reads")).toBeTruthy();
   await pass(200);
+  expect(screen.getByText("settled")).toBeTruthy();
+});
+
+it("does not wait for what was read before", async () => {
+  const client = new QueryClient();
+  client.setQueryData(["one"], "");
+  open(true, () => new Promise(() => undefined), client);
+  await pass(1);
+  expect(screen.getByText("settled")).toBeTruthy();
+});
+
+it("waits a little after an answer, which may lead to a question", async () => {
+  open(true, () => Promise.resolve(""));
+  await pass(20);
+  expect(screen.getByText("reads")).toBeTruthy();
+  await pass(50);
   expect(screen.getByText("settled")).toBeTruthy();
 });

@@ -42,8 +42,8 @@ describe("runs that are slower than usual", () => {
 describe("the last look", () => {
   beforeEach(() => localStorage.clear());
 
-  it("is a day ago at first, and then when it was", () => {
-    expect(lastLook(now)).toBe(now - 24 * 60 * minute);
+  it("is a day ago at first, from a full hour on, and then when it was", () => {
+    expect(lastLook(now + 59 * minute)).toBe(now - 24 * 60 * minute);
     look(now - minute);
     expect(lastLook(now)).toBe(now - minute);
   });

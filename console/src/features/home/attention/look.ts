@@ -1,12 +1,17 @@
 import { read, write } from "@/app/storage";
 
-const day = 24 * 3_600_000;
+const hour = 3_600_000;
+const day = 24 * hour;
 const isTime = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
 
-/** Since when failures are new, in milliseconds: the last look, or a day ago if there was none, or if it was longer ago than a week. */
+/**
+ * Since when failures are new, in milliseconds: the last look, but not longer ago than a week, or a day ago if there was none. Days begin
+ * at a full hour, so that a page that comes back asks what it asked before.
+ */
 export function lastLook(now: number = Date.now()): number {
   const at = read("looked-at", isTime);
-  return at === undefined || at > now ? now - day : Math.max(at, now - 7 * day);
+  const recent = Math.floor(now / hour) * hour;
+  return at === undefined || at > now ? recent - day : Math.max(at, recent - 7 * day);
 }
 
 /** Remembers that the reader has seen what failed until now, and returns the time. */
