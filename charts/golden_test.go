@@ -29,14 +29,17 @@ func valueSets(t *testing.T) []string {
 	return paths
 }
 
-// monitoringKinds tells helm that the cluster has Prometheus' operator.
-var monitoringKinds = []string{"--api-versions", "monitoring.coreos.com/v1/ServiceMonitor", "--api-versions", "monitoring.coreos.com/v1/PrometheusRule"}
+// monitoringKinds tells helm that the cluster has Prometheus' operator, policyKind that its Kubernetes has policies that change objects.
+var (
+	monitoringKinds = []string{"--api-versions", "monitoring.coreos.com/v1/ServiceMonitor", "--api-versions", "monitoring.coreos.com/v1/PrometheusRule"}
+	policyKind      = []string{"--api-versions", "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"}
+)
 
 func renderSet(t *testing.T, path string) string {
 	t.Helper()
 	args := []string{"-f", path}
 	if strings.HasSuffix(path, "everything.yaml") {
-		args = append(args, monitoringKinds...)
+		args = append(append(args, monitoringKinds...), policyKind...)
 	}
 	return render(t, args...)
 }

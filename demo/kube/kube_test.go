@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -14,10 +15,14 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/flyte-binary/flyte-binary/demo/demotest"
 	"github.com/flyte-binary/flyte-binary/demo/kube"
+	tasks "github.com/flyte-binary/flyte-binary/executor/api/v1"
 )
 
 func start(t *testing.T, dir string) (*kube.Cluster, *kubernetes.Clientset) {
@@ -116,4 +121,46 @@ func TestClusterLetsNobodyInWithoutTheToken(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), file)
 	}
+}
+
+// TestPodsHaveNoManagedFields: nobody applies pods of tasks and TaskActions, and their managed fields cost a third of the API server's CPU.
+func TestPodsHaveNoManagedFields(t *testing.T) {
+	cluster, client := start(t, filepath.Join(t.TempDir(), "kube"))
+	pods := client.CoreV1().Pods("default")
+	spec := v1.PodSpec{NodeName: "of-nobody", Containers: []v1.Container{{Name: "main", Image: "image"}}}
+	made, err := pods.Create(t.Context(), &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "made"}, Spec: spec}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.Empty(t, made.ManagedFields)
+	changed, err := pods.Patch(t.Context(), "made", types.StrategicMergePatchType, []byte(`{"status":{"phase":"Running"}}`), metav1.PatchOptions{}, "status")
+	require.NoError(t, err)
+	require.Equal(t, v1.PodRunning, changed.Status.Phase)
+	require.Empty(t, changed.ManagedFields)
+
+	apply := metav1.PatchOptions{FieldManager: "someone"}
+	body := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"applied","labels":{"a":"b"}},"spec":{"nodeName":"of-nobody","containers":[{"name":"main","image":"image"}]}}`
+	applied, err := pods.Patch(t.Context(), "applied", types.ApplyPatchType, []byte(body), apply)
+	require.NoError(t, err)
+	require.NotEmpty(t, applied.ManagedFields)
+	applied, err = pods.Patch(t.Context(), "applied", types.ApplyPatchType, []byte(strings.Replace(body, `"labels":{"a":"b"}`, `"labels":{}`, 1)), apply)
+	require.NoError(t, err)
+	require.Empty(t, applied.Labels, "a later apply removes what the first one had set")
+
+	require.NoError(t, tasks.EnsureCRD(t.Context(), cluster.RESTConfig()))
+	objects, err := dynamic.NewForConfig(cluster.RESTConfig())
+	require.NoError(t, err)
+	task, err := objects.Resource(tasks.Resource).Namespace("default").Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": tasks.GroupVersion.String(), "kind": tasks.Kind, "metadata": map[string]any{"name": "made"},
+		"spec": map[string]any{
+			"uid": int64(1), "attempt": int64(1), "project": "p", "domain": "d", "run": "r", "action": "a0", "taskType": "python",
+			"taskTemplate": "QUFB", "runOutputBase": "/data/",
+		},
+	}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.Empty(t, task.GetManagedFields())
+
+	other := configMap("other", nil)
+	other.Data = map[string]string{"a": "b"}
+	kept, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), other, metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.NotEmpty(t, kept.ManagedFields, "other kinds have them")
 }

@@ -20,7 +20,7 @@ func measureLimit(ctx context.Context, s *stack.Stack, p *stack.FakeParent, k st
 	var err error
 	switch n = min(n, 500); k {
 	case stack.WithPod:
-		if l.pods, err = s.BarePods(ctx, p.Pod(), n, concurrency); err != nil {
+		if l.pods, err = s.BarePods(ctx, p.Pod(), n, concurrency, false); err != nil {
 			return l, fmt.Errorf("bare pods: %w", err)
 		}
 	case stack.InEngine, stack.AsTrace:
@@ -51,6 +51,31 @@ func (l limit) share(r *figures.Result, rate float64) {
 	}
 }
 
+// measureDropped runs a fan-out of n children without managed fields. The bare pods around the fan-out have some, as pods do; those after
+// it have none.
+func measureDropped(n, concurrency int) func(context.Context, *stack.Stack, *figures.Result) error {
+	fanOut := measureFanOut(n, concurrency, stack.WithPod)
+	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
+		if err := s.DropManagedFields(ctx); err != nil {
+			return err
+		}
+		if err := fanOut(ctx, s, r); err != nil {
+			return err
+		}
+		p, err := stack.StartFakeParent(ctx, s)
+		if err != nil {
+			return err
+		}
+		pods, err := s.BarePods(ctx, p.Pod(), min(n, 500), concurrency, true)
+		if err != nil {
+			return fmt.Errorf("bare pods: %w", err)
+		}
+		r.Add("bare pods without managed fields", pods.Rate(), "/s")
+		r.Add("CPU per such bare pod, "+stack.ApiserverName, figures.Milliseconds(pods.CPU[stack.ApiserverName])/float64(pods.Pods), "ms")
+		return p.Finish(ctx)
+	}
+}
+
 func addBarePods(r *figures.Result, pods stack.Bare) {
 	r.Add("bare pods", pods.Rate(), "/s")
 	for _, name := range []string{stack.ApiserverName, stack.EtcdName, stack.ClientName} {
@@ -65,7 +90,7 @@ func measureBarePods(n, concurrency int) func(context.Context, *stack.Stack, *fi
 		if err != nil {
 			return err
 		}
-		limit, err := s.BarePods(ctx, p.Pod(), n, concurrency)
+		limit, err := s.BarePods(ctx, p.Pod(), n, concurrency, false)
 		if err != nil {
 			return err
 		}

@@ -52,6 +52,9 @@ func cases(o options) []benchCase {
 			fmt.Sprintf("fan-out-%d-kubelet", n), fmt.Sprintf("%d children with pods that are scheduled, run and end, each with its report", n), true, false,
 			likeKubelet(measureFanOut(n, o.concurrency, stack.WithPod)),
 		}, benchCase{
+			fmt.Sprintf("fan-out-%d-dropped", n), fmt.Sprintf("the same %d children, created without managed fields", n), true, true,
+			likeKubelet(measureDropped(n, o.concurrency)),
+		}, benchCase{
 			fmt.Sprintf("fan-out-%d-events", n), fmt.Sprintf("the same %d children, and the Events of each start", n), true, true,
 			likeKubelet(tellEvents(measureFanOut(n, o.concurrency, stack.WithPod))),
 		})

@@ -69,6 +69,7 @@ func flags(endpoint string, opts options) []string {
 // newAPIServer builds the upstream server, with the inherited listener and a flag set of its own instead of the process's.
 func newAPIServer(ctx context.Context, endpoint string, listener net.Listener, cfg options) (*apiServer, error) {
 	opts := apioptions.NewServerRunOptions()
+	dropManagedFields(opts)
 	set := pflag.NewFlagSet("kube-apiserver", pflag.ContinueOnError)
 	named := opts.Flags()
 	for _, part := range named.FlagSets {

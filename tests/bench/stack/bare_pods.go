@@ -41,8 +41,9 @@ func (b Bare) And(other Bare) Bare {
 }
 
 // BarePods runs n pods with the specification of a task's pod. It returns when none of them is left. They lack the labels of the
-// server, whose informers do not see them.
-func (s *Stack) BarePods(ctx context.Context, sample *corev1.Pod, n, concurrency int) (Bare, error) {
+// server, whose informers do not see them. They have managed fields unless drop is set, which
+// needs DropManagedFields.
+func (s *Stack) BarePods(ctx context.Context, sample *corev1.Pod, n, concurrency int, drop bool) (Bare, error) {
 	pods := s.Cluster.Client.CoreV1().Pods(sample.Namespace)
 	s.barePods++
 	series := fmt.Sprint("bare-", s.barePods)
@@ -66,7 +67,7 @@ func (s *Stack) BarePods(ctx context.Context, sample *corev1.Pod, n, concurrency
 		return Bare{}, err
 	}
 	began := time.Now()
-	_, err = Each(n, concurrency, func(i int) *corev1.Pod { return bare(sample, fmt.Sprintf("%s-%d", series, i), series) }, func(pod *corev1.Pod) error {
+	_, err = Each(n, concurrency, func(i int) *corev1.Pod { return bare(sample, fmt.Sprintf("%s-%d", series, i), series, drop) }, func(pod *corev1.Pod) error {
 		_, err := pods.Create(ctx, pod, metav1.CreateOptions{})
 		return err
 	})
@@ -127,7 +128,7 @@ func (e *bareEnds) see(object any) {
 }
 
 // bare is a new pod with the specification of another, and with as many labels and annotations.
-func bare(of *corev1.Pod, name, series string) *corev1.Pod {
+func bare(of *corev1.Pod, name, series string, drop bool) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: of.Namespace, Labels: map[string]string{}, Annotations: maps.Clone(of.Annotations)},
 		Spec:       *of.Spec.DeepCopy(),
@@ -138,6 +139,9 @@ func bare(of *corev1.Pod, name, series string) *corev1.Pod {
 		i++
 	}
 	pod.Labels[labelBare] = series
+	if drop {
+		pod.Labels[labelDropped] = "true"
+	}
 	pod.Spec.NodeName = ""
 	return pod
 }
