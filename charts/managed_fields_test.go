@@ -13,8 +13,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
 )
 
-// TestDropManagedFields: with dropManagedFields.enabled, our pods and TaskActions have no managed fields, whoever writes them later. Other
-// objects have them, and what is applied.
+// TestDropManagedFields: with dropManagedFields.enabled, our pods and TaskActions have no managed fields, after writes of others
+// too. Other objects have them, and what is applied.
 func TestDropManagedFields(t *testing.T) {
 	cluster := kubetest.New(t)
 	require.NoError(t, v1.EnsureCRD(t.Context(), cluster.Config))
