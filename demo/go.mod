@@ -5,7 +5,7 @@ go 1.26.0
 require (
 	github.com/flyte-binary/flyte-binary v0.0.0
 	go.etcd.io/etcd/server/v3 v3.6.16
-	k8s.io/apiserver v0.36.3 // indirect
+	k8s.io/apiserver v0.36.3
 	k8s.io/component-base v0.36.3 // indirect
 	k8s.io/kubernetes v1.36.3
 )
