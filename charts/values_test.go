@@ -47,6 +47,7 @@ func TestWrongValues(t *testing.T) {
 		{[]string{"--set", "storage.url=minio"}, "at '/storage/url'"},
 		{[]string{"--set", "database.urlKey=url"}, "set database.existingSecret to its name"},
 		{[]string{"--set", "target=api"}, "name vault, aws, gcp or azure"},
+		{[]string{"--set", "dropManagedFields.enabled=true"}, "needs admissionregistration.k8s.io/v1/MutatingAdmissionPolicy, which Kubernetes has since 1.36"},
 		{[]string{"--set", "mode=web"}, "at '/mode': value must be one of '', 'all', 'api', 'controller'"},
 		{[]string{"--set", "mode=api"}, "name vault, aws, gcp or azure"},
 		{[]string{"--set", "target=controller"}, "controlPlane.url is required with mode controller"},
