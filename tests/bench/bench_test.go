@@ -62,7 +62,7 @@ func TestEveryCaseMeasures(t *testing.T) {
 	require.NoError(t, run(t.Context(), []string{
 		"-server", self, "-binaries", binaries, "-python", python, "-dir", dir, "-json", path, "-reuse", "-timeout", "15m", "-quiet", "10ms",
 		"-samples", "5", "-creates", "5", "-fanout", "5", "-plain", "5", "-concurrency", "3", "-chain", "5", "-stored", "1000", "-shown", "300", "-memory", "25",
-		"-retried", "5", "-cached", "5", "-aborted", "5", "-waiting", "5", "-held", "5", "-heldfor", "1s", "-paused", "5", "-live", "20", "-jobs", "5", "-settle", "1s", "-rayjobs", "5", "-triggers", "5", "-firing", "5", "-within", "1s", "-published", "5", "-notified", "5", "-reused", "5", "-apps", "5", "-requests", "20", "-starts", "1", "-soak", "40", "-soakround", "8", "-cases", "all,soak,migrations,replicas,fan-out-5-dropped",
+		"-retried", "5", "-cached", "5", "-aborted", "5", "-waiting", "5", "-held", "5", "-heldfor", "1s", "-paused", "5", "-live", "20", "-jobs", "5", "-settle", "1s", "-rayjobs", "5", "-triggers", "5", "-firing", "5", "-within", "1s", "-published", "5", "-notified", "5", "-reused", "5", "-apps", "5", "-requests", "20", "-starts", "1", "-soak", "40", "-soakround", "8", "-cases", "all,fan-out-5-dropped,soak,migrations,replicas",
 	}, &out, testWriter{t}))
 	body, err := os.ReadFile(path)
 	require.NoError(t, err)

@@ -102,9 +102,9 @@ class Server:
     def tail(self) -> str:
         return self.log.read_text(errors="replace")[-6000:] if self.log.exists() else ""
 
-    def files(self):
-        """The files below the server's directory, by their paths in it, with their content."""
-        for folder, _, names in os.walk(self.data):  # unlike rglob, it allows that folders of a running server come and go
+    def files(self, below: str = ""):
+        """The files below the server's directory, or a folder of it, by their paths in it, with their content."""
+        for folder, _, names in os.walk(self.data / below):  # unlike rglob, it allows that folders of a running server come and go
             for path in (pathlib.Path(folder, name) for name in names):
                 try:
                     if path.is_file() and not path.is_symlink():

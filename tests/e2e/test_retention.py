@@ -79,8 +79,7 @@ def started(server: Server, mark: str) -> flyte.remote.Run:
     run = flyte.run(logs.waiting, mark)
 
     def said() -> bool:
-        found = [path for path in (server.data / "node" / "pods").rglob("*") if path.is_file()]
-        return any(mark.encode() in path.read_bytes() for path in found if path.exists())
+        return any(mark.encode() in content for _, content in server.files("node/pods"))
 
     eventually(said, what="the line of the task")
     return run
