@@ -15,14 +15,14 @@ import (
 // labelDropped marks bare pods without managed fields.
 const labelDropped = "bench/drop-managed-fields"
 
-// dropped are the labels of objects without managed fields, by the name of their policy.
+// dropped are the labels of pods without managed fields, by the name of their policy.
 var dropped = map[string]map[string]string{"of-the-server": {v1.LabelManaged: v1.ManagedValue}, "bare": {labelDropped: "true"}}
 
-// DropManagedFields has the server's objects, and pods with labelDropped, created without managed fields, with the policy of the chart.
+// DropManagedFields has the server's pods, and those with labelDropped, created without managed fields, with the policy of the chart.
 func (s *Stack) DropManagedFields(ctx context.Context) error {
 	for name, labels := range dropped {
 		if err := s.dropManagedFields(ctx, name, labels); err != nil {
-			return fmt.Errorf("drop the managed fields of objects with %v: %w", labels, err)
+			return fmt.Errorf("drop the managed fields of pods with %v: %w", labels, err)
 		}
 	}
 	return s.awaitDropped(ctx)
@@ -30,12 +30,6 @@ func (s *Stack) DropManagedFields(ctx context.Context) error {
 
 func (s *Stack) dropManagedFields(ctx context.Context, name string, labels map[string]string) error {
 	ignore := admissionv1.Ignore
-	created := func(group, version, resource string) admissionv1.NamedRuleWithOperations {
-		return admissionv1.NamedRuleWithOperations{RuleWithOperations: admissionv1.RuleWithOperations{
-			Operations: []admissionv1.OperationType{admissionv1.Create},
-			Rule:       admissionv1.Rule{APIGroups: []string{group}, APIVersions: []string{version}, Resources: []string{resource}},
-		}}
-	}
 	policies := s.Cluster.Client.AdmissionregistrationV1()
 	_, err := policies.MutatingAdmissionPolicies().Create(ctx, &admissionv1.MutatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -43,9 +37,10 @@ func (s *Stack) dropManagedFields(ctx context.Context, name string, labels map[s
 			FailurePolicy: &ignore, ReinvocationPolicy: admissionv1.NeverReinvocationPolicy,
 			MatchConstraints: &admissionv1.MatchResources{
 				ObjectSelector: &metav1.LabelSelector{MatchLabels: labels},
-				ResourceRules: []admissionv1.NamedRuleWithOperations{
-					created("", "v1", "pods"), created(v1.Resource.Group, v1.Resource.Version, v1.Resource.Resource),
-				},
+				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+					Operations: []admissionv1.OperationType{admissionv1.Create},
+					Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+				}}},
 			},
 			MatchConditions: []admissionv1.MatchCondition{{
 				Name:       "not-applied",
