@@ -13,8 +13,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
 )
 
-// TestDropManagedFields: with dropManagedFields.enabled, our pods have no managed fields, after writes of others too. Other pods have
-// them, and what is applied.
+// TestDropManagedFields: with dropManagedFields.enabled, our pods are created without managed fields and get none from later writes. Pods
+// of others keep theirs, and so do pods that are applied.
 func TestDropManagedFields(t *testing.T) {
 	cluster := kubetest.New(t)
 	kubeconfig := writeKubeconfig(t, cluster)
@@ -52,7 +52,7 @@ func TestDropManagedFields(t *testing.T) {
 
 	body := []byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"applied","labels":{"flyte.org/managed":"true"}},"spec":{"containers":[{"name":"main","image":"image"}]}}`)
 	force := true
-	applied, err := pods.Patch(t.Context(), "applied", types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: "someone", Force: &force})
+	applied, err := pods.Patch(t.Context(), "applied", types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: "kubectl", Force: &force})
 	require.NoError(t, err)
 	require.NotEmpty(t, applied.ManagedFields)
 }

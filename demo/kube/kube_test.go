@@ -127,7 +127,7 @@ func TestClusterLetsNobodyInWithoutTheToken(t *testing.T) {
 func TestPodsHaveNoManagedFields(t *testing.T) {
 	cluster, client := start(t, filepath.Join(t.TempDir(), "kube"))
 	pods := client.CoreV1().Pods("default")
-	spec := v1.PodSpec{NodeName: "of-nobody", Containers: []v1.Container{{Name: "main", Image: "image"}}}
+	spec := v1.PodSpec{NodeName: "no-such-node", Containers: []v1.Container{{Name: "main", Image: "image"}}}
 	made, err := pods.Create(t.Context(), &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "made"}, Spec: spec}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	require.Empty(t, made.ManagedFields)
@@ -136,8 +136,8 @@ func TestPodsHaveNoManagedFields(t *testing.T) {
 	require.Equal(t, v1.PodRunning, changed.Status.Phase)
 	require.Empty(t, changed.ManagedFields)
 
-	apply := metav1.PatchOptions{FieldManager: "someone"}
-	body := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"applied","labels":{"a":"b"}},"spec":{"nodeName":"of-nobody","containers":[{"name":"main","image":"image"}]}}`
+	apply := metav1.PatchOptions{FieldManager: "kubectl"}
+	body := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"applied","labels":{"a":"b"}},"spec":{"nodeName":"no-such-node","containers":[{"name":"main","image":"image"}]}}`
 	applied, err := pods.Patch(t.Context(), "applied", types.ApplyPatchType, []byte(body), apply)
 	require.NoError(t, err)
 	require.NotEmpty(t, applied.ManagedFields)

@@ -15,7 +15,7 @@ import (
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 )
 
-// fieldsPlugin is the name of the admission plugin below.
+// fieldsPlugin is the name under which the API server registers fieldsDropper.
 const fieldsPlugin = "FlyteDropManagedFields"
 
 // fieldsDropper creates pods and TaskActions without managed fields, which only server-side apply reads. An object that is created without

@@ -41,8 +41,7 @@ func (b Bare) And(other Bare) Bare {
 }
 
 // BarePods runs n pods with the specification of a task's pod. It returns when none of them is left. They lack the labels of the
-// server, whose informers do not see them. They have managed fields unless drop is set, which
-// needs DropManagedFields.
+// server, whose informers do not see them. They have managed fields unless drop is set, which needs DropManagedFields.
 func (s *Stack) BarePods(ctx context.Context, sample *corev1.Pod, n, concurrency int, drop bool) (Bare, error) {
 	pods := s.Cluster.Client.CoreV1().Pods(sample.Namespace)
 	s.barePods++
