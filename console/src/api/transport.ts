@@ -2,6 +2,7 @@ import { createClient, type Client, type Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import type { DescService } from "@bufbuild/protobuf";
 import { session } from "./session";
+import { useFastDecoding } from "./text-encoding";
 
 // Unit tests without a document have no location.
 const origin = typeof location === "undefined" ? "http://localhost" : location.origin;
@@ -9,7 +10,8 @@ const origin = typeof location === "undefined" ? "http://localhost" : location.o
 /** The API has the same origin as the console. */
 export const transport: Transport = createConnectTransport({ baseUrl: origin, useHttpGet: false, interceptors: [session] });
 
-/** The same with binary messages, which browsers read several times faster than JSON: for long logs. */
+useFastDecoding();
+/** The same with binary messages, which browsers read several times faster than JSON: for long logs and large runs. */
 const binaryTransport: Transport = createConnectTransport({ baseUrl: origin, useBinaryFormat: true, interceptors: [session] });
 
 const clients = new Map<DescService, unknown>();
@@ -18,7 +20,7 @@ const binaryClients = new Map<DescService, unknown>();
 /** The client of a service, created once. */
 export const client = <T extends DescService>(service: T): Client<T> => clientOf(clients, transport, service);
 
-/** The client of a service that sends logs, created once. */
+/** The client of a service that sends much, created once. */
 export const binaryClient = <T extends DescService>(service: T): Client<T> => clientOf(binaryClients, binaryTransport, service);
 
 function clientOf<T extends DescService>(known: Map<DescService, unknown>, over: Transport, service: T): Client<T> {

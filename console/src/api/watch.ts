@@ -7,7 +7,8 @@ import { signedInAgain } from "./session";
 /** The reader of a stream. */
 export interface Follower<T> {
   readonly open: (signal: AbortSignal) => AsyncIterable<T>;
-  readonly onMessage: (message: T) => void;
+  /** Takes a message. The next one is read when a promise that it returns is done. */
+  readonly onMessage: (message: T) => void | Promise<void>;
   /** The stream is opened, possibly again, and repeats its messages: reset the state, or resume. */
   readonly onOpen?: () => void;
   /** The stream failed, and a retry will not help. */
@@ -51,7 +52,7 @@ export async function follow<T>(follower: Follower<T>, signal: AbortSignal): Pro
         watchdog = setTimeout(expire, silence);
         wait = firstPause;
         reportWhole(name);
-        follower.onMessage(message);
+        await follower.onMessage(message);
       }
       reportWhole(name);
       wait = Date.now() - opened < shortStream ? shortStreamPause : firstPause;

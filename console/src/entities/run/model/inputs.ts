@@ -148,7 +148,7 @@ export class Inputs {
       for (const row of rows) {
         if (siblings.count(row) < 2 || sets.has(siblings.set(row))) continue;
         sets.add(siblings.set(row));
-        siblings.sample(row).forEach(add);
+        for (const alike of siblings.sample(row)) add(alike);
       }
     }
     if (this.#searching.size > 0) for (let row = 0; row < this.#searched && due.size < maxNumbers; row++) add(row);

@@ -1,7 +1,7 @@
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import type { ActionColumns, SnapshotStart, WatchRunActionsResponse } from "@gen/flytebinary/insight/v1/run_actions_pb.js";
 import { msOf } from "@/design/format";
-import { Column } from "./columns";
+import { Column, hashOf, hashOfText, Index } from "./columns";
 import { Inputs } from "./inputs";
 import { Siblings } from "./siblings";
 
@@ -22,10 +22,11 @@ export const none = -1;
 export class RunModel {
   readonly siblings = new Siblings();
   readonly inputs = new Inputs(this, () => this.#publish());
-  readonly #rows = new Map<number, number>(); // by number
-  readonly #byName = new Map<string, number>();
+  readonly #rows = new Index(); // by number
+  readonly #byName = new Index();
   #names: string[] = [];
   #strings: string[] = [];
+  readonly #texts = new Map<string, number>(); // the first index of each in the strings
   // Columns hold unsigned numbers, so those that may have no value are stored plus one.
   readonly #parents = new Column(); // row + 1
   readonly #groups = new Column();
@@ -43,7 +44,7 @@ export class RunModel {
   readonly #last = new Column();
   readonly #next = new Column(); // sibling, row + 1
   readonly #children = new Column(); // how many
-  readonly #counts = new Map<ActionPhase, number>();
+  readonly #counts: number[] = []; // by phase
   readonly #listeners = new Set<() => void>();
   #createdAt = 0;
   #skew = 0; // how far the server's clock is ahead of the browser's, in milliseconds
@@ -98,12 +99,13 @@ export class RunModel {
     return Date.now() + this.#skew - this.#createdAt;
   }
 
+  /** How many actions are in each phase that some are in. */
   get counts(): ReadonlyMap<ActionPhase, number> {
-    return this.#counts;
+    return new Map(this.#counts.map((count, phase) => [phase, count] as const).filter(([, count]) => count > 0));
   }
 
   row(name: string): number {
-    return this.#byName.get(name) ?? none;
+    return this.#byName.find(hashOfText(name), (row) => this.#names[row] === name) ?? none;
   }
   /** The row's number in requests to the server. */
   number(row: number): number {
@@ -206,7 +208,9 @@ export class RunModel {
     this.#byName.clear();
     this.#names = [];
     this.#strings = [];
-    this.#counts.clear();
+    this.#texts.clear();
+    this.#counts.length = 0;
+    for (const column of [this.#first, this.#last, this.#next, this.#children, this.#parents]) column.clear();
     this.siblings.clear();
     this.inputs.clear();
     this.#complete = false;
@@ -215,10 +219,13 @@ export class RunModel {
   }
 
   #take(columns: ActionColumns): void {
-    this.#strings.push(...columns.strings);
+    for (const text of columns.strings) {
+      const index = this.#strings.push(text) - 1;
+      if (!this.#texts.has(text)) this.#texts.set(text, index);
+    }
     this.#spread ||= columns.clusters.length > 0;
     columns.numbers.forEach((number, at) => {
-      let row = this.#rows.get(number);
+      let row = this.#find(number);
       const added = row === undefined;
       if (row === undefined) {
         row = this.#add(number, columns.names[at] ?? "", columns.parents[at] ?? number);
@@ -226,8 +233,8 @@ export class RunModel {
         this.#count(this.phase(row), -1); // it is counted again with its new phase
       }
       const phase: ActionPhase = columns.phases[at] ?? 0;
-      this.#groups.set(row, columns.groups[at] ?? 0);
-      this.#titles.set(row, columns.titles[at] ?? 0);
+      this.#groups.set(row, this.#text(columns.groups[at]));
+      this.#titles.set(row, this.#text(columns.titles[at]));
       this.#types.set(row, columns.types[at] ?? 0);
       this.#phases.set(row, phase);
       this.#attempts.set(row, columns.attempts[at] ?? 0);
@@ -237,19 +244,18 @@ export class RunModel {
       this.#flags.set(row, columns.flags[at] ?? 0);
       this.#clusters.set(row, columns.clusters[at] ?? 0);
       this.#count(phase, 1);
-      if (added) this.siblings.add(row, this.parent(row), this.group(row), this.title(row));
+      if (added) this.siblings.add(row, this.#parents.get(row), this.#groups.get(row), this.#titles.get(row));
     });
   }
 
   #add(number: number, name: string, parentNumber: number): number {
     const row = this.#names.length;
-    this.#rows.set(number, row);
-    this.#byName.set(name, row);
+    this.#rows.add(hashOf(number), row);
+    this.#byName.add(hashOfText(name), row);
     this.#names.push(name);
     this.#numbers.set(row, number);
-    for (const column of [this.#first, this.#last, this.#next, this.#children, this.#parents]) column.set(row, 0);
     // The root names itself as its parent.
-    const parent = parentNumber === number ? undefined : this.#rows.get(parentNumber);
+    const parent = parentNumber === number ? undefined : this.#find(parentNumber);
     if (parent === undefined) return row;
     this.#parents.set(row, parent + 1);
     const before = this.#last.get(parent) - 1;
@@ -260,9 +266,16 @@ export class RunModel {
     return row;
   }
 
+  #find(number: number): number | undefined {
+    return this.#rows.find(hashOf(number), (row) => this.#numbers.get(row) === number);
+  }
+
+  /** The one index of a text. A stream that resumes sends texts again that the model has. */
+  #text(index = 0): number {
+    return this.#texts.get(this.#strings[index] ?? "") ?? 0;
+  }
+
   #count(phase: ActionPhase, by: number): void {
-    const count = (this.#counts.get(phase) ?? 0) + by;
-    if (count === 0) this.#counts.delete(phase);
-    else this.#counts.set(phase, count);
+    this.#counts[phase] = (this.#counts[phase] ?? 0) + by;
   }
 }

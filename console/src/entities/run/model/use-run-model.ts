@@ -1,10 +1,11 @@
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { InsightService } from "@gen/flytebinary/insight/v1/insight_pb.js";
 import type { Problem } from "@/api/problem";
-import { client } from "@/api/transport";
+import { binaryClient, client } from "@/api/transport";
 import { follow } from "@/api/watch";
 import { useDenied, useMayRead } from "@/entities/access/use-denied";
 import { keyOfRun, sourceOf, type RunName } from "../kind";
+import { Pace } from "./pace";
 import { RunModel } from "./run-model";
 
 /** Follows a run while the component is mounted. The model stays the same object; use useModelVersion to render changes. */
@@ -25,11 +26,15 @@ export function useRunModel(run: RunName): { readonly model: RunModel; readonly 
   }, [model, readable, project, domain, name, runSource]);
   useEffect(() => {
     const control = new AbortController();
+    const pace = new Pace();
     void follow(
       {
         open: (signal) =>
-          client(InsightService).watchRunActions({ runId: { project, domain, name }, cursor: model.cursor, strings: model.strings, runSource }, { signal }),
-        onMessage: (message) => model.apply(message),
+          binaryClient(InsightService).watchRunActions({ runId: { project, domain, name }, cursor: model.cursor, strings: model.strings, runSource }, { signal }),
+        onMessage: (message) => {
+          model.apply(message);
+          return pace.next(model.size > 0);
+        },
         onFailure: (problem) => setFailure({ key, problem }),
       },
       control.signal,
@@ -41,16 +46,21 @@ export function useRunModel(run: RunName): { readonly model: RunModel; readonly 
 
 /**
  * The version of the model, updated at most once per frame, and less often for large runs: with 100,000 actions four times a
- * second.
+ * second, and twice while they load. When they are all there, it is updated at once.
  */
 export function useModelVersion(model: RunModel): number {
   const subscribe = useMemo(
     () => (listener: () => void) => {
       let timer: ReturnType<typeof setTimeout> | undefined;
       let last = 0;
+      let complete = false;
       const stop = model.subscribe(() => {
-        const pause = Math.min(model.size / 400, maxPause);
-        timer ??= setTimeout(() => {
+        const loaded = model.complete && !complete;
+        complete = model.complete;
+        if (timer !== undefined && !loaded) return;
+        clearTimeout(timer);
+        const pause = loaded ? 0 : Math.min(model.size / 400, longestPause) * (complete ? 1 : 2);
+        timer = setTimeout(() => {
           timer = undefined;
           last = performance.now();
           requestAnimationFrame(listener);
@@ -66,5 +76,5 @@ export function useModelVersion(model: RunModel): number {
   return useSyncExternalStore(subscribe, () => model.version);
 }
 
-/** The longest pause between two updates, in milliseconds. */
-const maxPause = 250;
+/** The longest pause between two updates of a run that is loaded, in milliseconds. */
+const longestPause = 250;
