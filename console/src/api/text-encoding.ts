@@ -28,7 +28,7 @@ function isWellFormed(text: string): boolean {
 }
 
 /** Lets binary messages be read with it. */
-export function useFastDecoding(): void {
+export function decodeFast(): void {
   configureTextEncoding({
     encodeUtf8: (text) => encoder.encode(text),
     decodeUtf8,

@@ -2,7 +2,7 @@ import { createClient, type Client, type Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import type { DescService } from "@bufbuild/protobuf";
 import { session } from "./session";
-import { useFastDecoding } from "./text-encoding";
+import { decodeFast } from "./text-encoding";
 
 // Unit tests without a document have no location.
 const origin = typeof location === "undefined" ? "http://localhost" : location.origin;
@@ -10,7 +10,7 @@ const origin = typeof location === "undefined" ? "http://localhost" : location.o
 /** The API has the same origin as the console. */
 export const transport: Transport = createConnectTransport({ baseUrl: origin, useHttpGet: false, interceptors: [session] });
 
-useFastDecoding();
+decodeFast();
 /** The same with binary messages, which browsers read several times faster than JSON: for long logs and large runs. */
 const binaryTransport: Transport = createConnectTransport({ baseUrl: origin, useBinaryFormat: true, interceptors: [session] });
 

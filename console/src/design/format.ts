@@ -1,4 +1,5 @@
 import { timestampMs, type Timestamp } from "@bufbuild/protobuf/wkt";
+import { kept } from "@/texts/kept";
 import { language } from "@/texts/language";
 import { count, fixed, t } from "@/texts/texts";
 
@@ -44,25 +45,26 @@ export function bytes(n: number): string {
 
 /** A moment in a time zone, to the second; with the date unless it is today. */
 export function moment(at: Date, zone: string | undefined, now: Date = new Date()): string {
-  const day = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeZone: zone });
-  const time = new Intl.DateTimeFormat("sv-SE", { timeStyle: "medium", timeZone: zone }).format(at);
-  const date = day.format(at);
-  return date === day.format(now) ? time : `${date} ${time}`;
+  const time = times(zone).format(at);
+  const date = dates(zone).format(at);
+  return date === dates(zone).format(now) ? time : `${date} ${time}`;
 }
 
 /** A moment with date, milliseconds and zone, for tooltips and copies. */
 export function exactly(at: Date, zone: string | undefined): string {
-  const text = new Intl.DateTimeFormat("sv-SE", {
-    dateStyle: "short",
-    timeStyle: "medium",
-    timeZone: zone,
-  }).format(at);
-  return `${text}.${String(at.getMilliseconds()).padStart(3, "0")} ${zoneName(zone, at)}`.trim();
+  return `${datesAndTimes(zone).format(at)}.${String(at.getMilliseconds()).padStart(3, "0")} ${zoneName(zone, at)}`.trim();
 }
 
 /** A zone in short, as it is at a moment: "UTC", "GMT+2"; that of the browser if none is given. */
 export const zoneName = (zone: string | undefined, at: Date = new Date()): string =>
-  new Intl.DateTimeFormat(language, { timeZone: zone, timeZoneName: "short" }).formatToParts(at).find((part) => part.type === "timeZoneName")?.value ?? "";
+  zoneNames(zone).formatToParts(at).find((part) => part.type === "timeZoneName")?.value ?? "";
+
+// Formats by their zones. Each takes far longer to make than to use.
+type Zone = string | undefined;
+const dates = kept((timeZone: Zone) => new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeZone }));
+const times = kept((timeZone: Zone) => new Intl.DateTimeFormat("sv-SE", { timeStyle: "medium", timeZone }));
+const datesAndTimes = kept((timeZone: Zone) => new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "medium", timeZone }));
+const zoneNames = kept((timeZone: Zone) => new Intl.DateTimeFormat(language, { timeZone, timeZoneName: "short" }));
 
 export const dateOf = (at: Timestamp | undefined): Date | undefined => (at ? new Date(timestampMs(at)) : undefined);
 export const msOf = (at: Timestamp | undefined): number | undefined => (at ? timestampMs(at) : undefined);

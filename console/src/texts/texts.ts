@@ -1,4 +1,5 @@
 import { createElement, Fragment, type ReactNode } from "react";
+import { kept } from "./kept";
 import { catalogue, language } from "./language";
 
 type Words = Readonly<Record<string, string | number>>;
@@ -11,8 +12,12 @@ const numbers = new Intl.NumberFormat(language);
 export const count = (n: number | bigint): string => numbers.format(n);
 
 /** A number with a fixed number of decimals. */
-export const fixed = (n: number, digits: number): string =>
-  new Intl.NumberFormat(language, { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: false }).format(n);
+export const fixed = (n: number, digits: number): string => decimals(digits).format(n);
+
+// A format takes far longer to make than to use, and each line of a tree uses one.
+const decimals = kept(
+  (digits: number) => new Intl.NumberFormat(language, { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: false }),
+);
 
 /** A label inside of a sentence: English writes it with a small letter there. */
 export const inSentence = (label: string): string => (language === "en" ? label.toLowerCase() : label);

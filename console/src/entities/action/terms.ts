@@ -20,11 +20,15 @@ export function termsOf(typed: string): readonly Term[] {
 
 /** Whether an action has the term in its title, name or group, at its place, or as a value of an input. */
 export function matchesTerm(model: RunModel, row: number, { text, input }: Term): boolean {
-  if (text === `#${model.siblings.place(row)}` && model.siblings.count(row) > 1) return true;
-  if ([model.title(row), model.name(row), model.group(row)].some((words) => words.toLowerCase().includes(text))) return true;
+  if (text.startsWith("#") && text === `#${model.siblings.place(row)}` && model.siblings.count(row) > 1) return true;
+  if (has(model.title(row), text) || has(model.name(row), text) || has(model.group(row), text)) return true;
+  const inputs = model.inputs.get(row);
+  if (inputs === undefined) return false;
   const ofInput = (one: InputText) => input !== undefined && nameMatches(one, input[0]) && valueMatches(one, input[1]);
-  return (model.inputs.get(row) ?? []).some((one) => valueMatches(one, text) || ofInput(one));
+  return inputs.some((one) => valueMatches(one, text) || ofInput(one));
 }
+
+const has = (words: string, text: string): boolean => words.toLowerCase().includes(text);
 
 /** The last part is enough for a field of a structure. */
 function nameMatches({ name }: InputText, wanted: string): boolean {

@@ -108,11 +108,12 @@ function Actions({ run, model, version, search, change, onSelect }: ActionsProps
   const selected = search.action ?? "a0";
   const filter = useMemo(() => filterOf({ q: search.q ?? "", phases: search.phases ?? "" }), [search.q, search.phases]);
   const deferred = useDeferredValue(filter);
+  const changed = deferred.terms.length > 0 ? version : model.actionsVersion; // terms search the inputs
   // eslint-disable-next-line react-hooks/exhaustive-deps -- the model changes in place; its version says when
-  const found = useMemo(() => find(model, deferred), [model, deferred, version]);
+  const found = useMemo(() => find(model, deferred), [model, deferred, changed]);
   useActionFinder(model, version, onSelect);
   const note = useInputSearch(model, deferred.terms.length > 0);
-  const lines = useLines(model, version, found, selected);
+  const lines = useLines(model, model.actionsVersion, found, selected);
   const failures = [...model.counts].reduce((n, [phase, some]) => n + (isFailure(phase) ? some : 0), 0);
   const notified = useDeliveries(run, DeliveryState.UNSPECIFIED).deliveries.length;
   const used = useAppsOfRun(run, !run.tracked).apps.length > 0;

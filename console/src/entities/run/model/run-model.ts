@@ -53,6 +53,7 @@ export class RunModel {
   #complete = false;
   #spread = false;
   #version = 0;
+  #actionsVersion = 0;
   #generation = 0;
 
   get size(): number {
@@ -82,6 +83,11 @@ export class RunModel {
   /** Grows with every change. */
   get version(): number {
     return this.#version;
+  }
+
+  /** Grows with every change of actions, but not when inputs become known. */
+  get actionsVersion(): number {
+    return this.#actionsVersion;
   }
 
   /** Grows when a new snapshot replaced all rows: a row number kept from before means another action. */
@@ -190,6 +196,7 @@ export class RunModel {
       default:
         return;
     }
+    this.#actionsVersion++;
     this.inputs.grown();
     this.#publish();
   }

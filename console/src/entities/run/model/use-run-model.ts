@@ -30,7 +30,10 @@ export function useRunModel(run: RunName): { readonly model: RunModel; readonly 
     void follow(
       {
         open: (signal) =>
-          binaryClient(InsightService).watchRunActions({ runId: { project, domain, name }, cursor: model.cursor, strings: model.strings, runSource }, { signal }),
+          binaryClient(InsightService).watchRunActions(
+            { runId: { project, domain, name }, cursor: model.cursor, strings: model.strings, runSource },
+            { signal },
+          ),
         onMessage: (message) => {
           model.apply(message);
           return pace.next(model.size > 0);
