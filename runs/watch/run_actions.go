@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
@@ -137,8 +138,31 @@ func (p *pictureStream) caughtUp() error {
 }
 
 // survey walks through the run and sends what changed after a position in its log, in creation order. Actions created
-// in the meantime are in the log.
+// in the meantime are in the log. A page is read while the one before it is encoded and sent.
 func (p *pictureStream) survey(ctx context.Context, since int64) error {
+	group, ctx := errgroup.WithContext(ctx)
+	pages := make(chan []schema.Brief)
+	group.Go(func() error {
+		defer close(pages)
+		return p.pages(ctx, since, pages)
+	})
+	group.Go(func() error {
+		for briefs := range pages {
+			briefs, err := p.withParents(ctx, briefs)
+			if err != nil {
+				return err
+			}
+			if err := p.actions(briefs); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return group.Wait()
+}
+
+// pages reads what changed after a position in the log in pages, in creation order.
+func (p *pictureStream) pages(ctx context.Context, since int64, pages chan<- []schema.Brief) error {
 	page := pagesInBrief * p.streams.cfg.Page
 	var after watches.ActionKey
 	for limit := min(page, firstBriefs); ; limit = page {
@@ -151,11 +175,13 @@ func (p *pictureStream) survey(ctx context.Context, since int64) error {
 			end := &briefs[len(briefs)-1]
 			after = watches.ActionKey{CreatedAt: end.CreatedAt, ID: end.ID}
 		}
-		if briefs, err = p.withParents(ctx, briefs); err != nil {
-			return err
+		select {
+		case pages <- briefs:
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
-		if err := p.actions(briefs); err != nil || last {
-			return err
+		if last {
+			return nil
 		}
 	}
 }

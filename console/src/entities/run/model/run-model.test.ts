@@ -89,6 +89,23 @@ it("keeps what it has when the stream resumes, and forgets when it does not", ()
   expect([...model.children(0)]).toHaveLength(2);
 });
 
+it("knows siblings also when a resumed stream repeats a text", () => {
+  const model = filled();
+  model.apply(start(true, 5));
+  model.apply(actions({ numbers: [12], names: ["late"], parents: [0], groups: [3], titles: [4], strings: ["pairs", "main"] }));
+  expect(["x", "y", "late"].map((name) => model.siblings.place(model.row(name)))).toEqual([0, 1, 2]);
+  expect(model.siblings.count(model.row("x"))).toBe(3);
+});
+
+it("says what changed: actions, or only what is known of their inputs", () => {
+  const model = filled();
+  const { version, actionsVersion } = model;
+  model.inputs.changed();
+  expect([model.version, model.actionsVersion]).toEqual([version + 1, actionsVersion]);
+  model.apply(actions({ numbers: [3], phases: [ActionPhase.RUNNING] }));
+  expect([model.version, model.actionsVersion]).toEqual([version + 2, actionsVersion + 1]);
+});
+
 it("grows beyond its first room", () => {
   const model = new RunModel();
   const n = 5000;

@@ -24,9 +24,12 @@ export class RunModel {
   readonly inputs = new Inputs(this, () => this.#publish());
   readonly #rows = new Index(); // by number
   readonly #byName = new Index();
+  #named = 0; // how many rows are in it
   #names: string[] = [];
   #strings: string[] = [];
-  readonly #texts = new Map<string, number>(); // the first index of each in the strings
+  // A stream that resumes sends texts again that the model has: their first index, and that of each index.
+  readonly #texts = new Map<string, number>();
+  readonly #firstOf = new Column();
   // Columns hold unsigned numbers, so those that may have no value are stored plus one.
   readonly #parents = new Column(); // row + 1
   readonly #groups = new Column();
@@ -46,6 +49,7 @@ export class RunModel {
   readonly #children = new Column(); // how many
   readonly #counts: number[] = []; // by phase
   readonly #listeners = new Set<() => void>();
+  #greatest = -1; // number
   #createdAt = 0;
   #skew = 0; // how far the server's clock is ahead of the browser's, in milliseconds
   #total = 0;
@@ -111,6 +115,8 @@ export class RunModel {
   }
 
   row(name: string): number {
+    if (name === this.#names[0]) return 0; // which is all that most pages ask for
+    for (; this.#named < this.size; this.#named++) this.#byName.add(hashOfText(this.name(this.#named)), this.#named);
     return this.#byName.find(hashOfText(name), (row) => this.#names[row] === name) ?? none;
   }
   /** The row's number in requests to the server. */
@@ -213,6 +219,8 @@ export class RunModel {
     this.#generation++;
     this.#rows.clear();
     this.#byName.clear();
+    this.#named = 0;
+    this.#greatest = -1;
     this.#names = [];
     this.#strings = [];
     this.#texts.clear();
@@ -228,7 +236,9 @@ export class RunModel {
   #take(columns: ActionColumns): void {
     for (const text of columns.strings) {
       const index = this.#strings.push(text) - 1;
-      if (!this.#texts.has(text)) this.#texts.set(text, index);
+      const first = this.#texts.get(text) ?? index;
+      if (first === index) this.#texts.set(text, index);
+      this.#firstOf.set(index, first);
     }
     this.#spread ||= columns.clusters.length > 0;
     columns.numbers.forEach((number, at) => {
@@ -240,8 +250,8 @@ export class RunModel {
         this.#count(this.phase(row), -1); // it is counted again with its new phase
       }
       const phase: ActionPhase = columns.phases[at] ?? 0;
-      this.#groups.set(row, this.#text(columns.groups[at]));
-      this.#titles.set(row, this.#text(columns.titles[at]));
+      this.#groups.set(row, this.#firstOf.get(columns.groups[at] ?? 0));
+      this.#titles.set(row, this.#firstOf.get(columns.titles[at] ?? 0));
       this.#types.set(row, columns.types[at] ?? 0);
       this.#phases.set(row, phase);
       this.#attempts.set(row, columns.attempts[at] ?? 0);
@@ -258,7 +268,7 @@ export class RunModel {
   #add(number: number, name: string, parentNumber: number): number {
     const row = this.#names.length;
     this.#rows.add(hashOf(number), row);
-    this.#byName.add(hashOfText(name), row);
+    this.#greatest = Math.max(this.#greatest, number);
     this.#names.push(name);
     this.#numbers.set(row, number);
     // The root names itself as its parent.
@@ -274,12 +284,8 @@ export class RunModel {
   }
 
   #find(number: number): number | undefined {
+    if (number > this.#greatest) return undefined; // as most are when a run loads
     return this.#rows.find(hashOf(number), (row) => this.#numbers.get(row) === number);
-  }
-
-  /** The one index of a text. A stream that resumes sends texts again that the model has. */
-  #text(index = 0): number {
-    return this.#texts.get(this.#strings[index] ?? "") ?? 0;
   }
 
   #count(phase: ActionPhase, by: number): void {

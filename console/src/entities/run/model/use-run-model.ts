@@ -49,20 +49,20 @@ export function useRunModel(run: RunName): { readonly model: RunModel; readonly 
 
 /**
  * The version of the model, updated at most once per frame, and less often for large runs: with 100,000 actions four times a
- * second, and twice while they load. When they are all there, it is updated at once.
+ * second, and twice while they load. The first actions, and the last of those that load, are shown at once.
  */
 export function useModelVersion(model: RunModel): number {
   const subscribe = useMemo(
     () => (listener: () => void) => {
       let timer: ReturnType<typeof setTimeout> | undefined;
-      let last = 0;
-      let complete = false;
+      let last = Number.NEGATIVE_INFINITY;
+      let seen = stageOf(model);
       const stop = model.subscribe(() => {
-        const loaded = model.complete && !complete;
-        complete = model.complete;
-        if (timer !== undefined && !loaded) return;
+        const stage = stageOf(model);
+        const pause = stage > seen ? 0 : Math.min(model.total / 400, longestPause) * (model.complete ? 1 : 2);
+        if (timer !== undefined && stage === seen) return;
+        seen = stage;
         clearTimeout(timer);
-        const pause = loaded ? 0 : Math.min(model.size / 400, longestPause) * (complete ? 1 : 2);
         timer = setTimeout(() => {
           timer = undefined;
           last = performance.now();
@@ -78,6 +78,9 @@ export function useModelVersion(model: RunModel): number {
   );
   return useSyncExternalStore(subscribe, () => model.version);
 }
+
+/** How far a run is loaded. */
+const stageOf = (model: RunModel): number => Number(model.size > 0) + Number(model.complete);
 
 /** The longest pause between two updates of a run that is loaded, in milliseconds. */
 const longestPause = 250;
