@@ -115,7 +115,9 @@ export class RunModel {
   }
 
   row(name: string): number {
-    if (name === this.#names[0]) return 0; // which is all that most pages ask for
+    // Most pages ask for the root, or for nothing.
+    if (name === "") return none;
+    if (name === this.#names[0]) return 0;
     for (; this.#named < this.size; this.#named++) this.#byName.add(hashOfText(this.name(this.#named)), this.#named);
     return this.#byName.find(hashOfText(name), (row) => this.#names[row] === name) ?? none;
   }
