@@ -18,11 +18,12 @@ export interface Run {
 }
 
 /** The notifications of a run, or of all runs, newest first. */
-export function useDeliveries(run: Run | undefined, state: DeliveryState) {
+export function useDeliveries(run: Run | undefined, state: DeliveryState, enabled = true) {
   const answer = useInfiniteQuery(
     NotificationService.method.listDeliveries,
     { scope: run ? { case: "runId", value: run } : { case: undefined }, state, limit: 100, token: "" },
     {
+      enabled,
       pageParamKey: "token",
       getNextPageParam: (page) => page.token || undefined,
       retry: false,

@@ -115,8 +115,9 @@ function Actions({ run, model, version, search, change, onSelect }: ActionsProps
   const note = useInputSearch(model, deferred.terms.length > 0);
   const lines = useLines(model, model.actionsVersion, found, selected);
   const failures = [...model.counts].reduce((n, [phase, some]) => n + (isFailure(phase) ? some : 0), 0);
-  const notified = useDeliveries(run, DeliveryState.UNSPECIFIED).deliveries.length;
-  const used = useAppsOfRun(run, !run.tracked).apps.length > 0;
+  // The actions come first: what else there is to know of the run is requested when they are there.
+  const notified = useDeliveries(run, DeliveryState.UNSPECIFIED, model.complete).deliveries.length;
+  const used = useAppsOfRun(run, model.complete && !run.tracked).apps.length > 0;
   const view = search.view ?? "tree";
   const tabs: (readonly [RunView, ReactNode])[] = [
     ["tree", t("Actions")],

@@ -55,7 +55,7 @@ export function Header({ run, details, model, children }: HeaderProps) {
   const title = spec?.case === "task" ? spec.value.shortName || spec.value.id?.name : undefined;
   const started = dateOf(root?.status?.startTime);
   const progress = isLive(phase) ? progressOf(model.counts, phase) : undefined;
-  const summary = useSummaries(run, isLive(phase) && run.tracked !== true ? [run.name] : [])[run.name];
+  const summary = useSummaries(run, model.complete && isLive(phase) && run.tracked !== true ? [run.name] : [])[run.name];
   const known = root !== undefined || model.size > 0;
   return (
     <header className={css["header"]}>
@@ -87,7 +87,7 @@ export function Header({ run, details, model, children }: HeaderProps) {
           </span>
         )}
         {root && <Origin details={details} started={started} />}
-        {root && <Cost run={run} live={isLive(phase)} />}
+        {root && model.complete && <Cost run={run} live={isLive(phase)} />}
       </div>
     </header>
   );
