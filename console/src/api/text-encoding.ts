@@ -27,7 +27,7 @@ function isWellFormed(text: string): boolean {
   }
 }
 
-/** Lets binary messages be read with it. */
+/** Makes the reader of binary messages use decodeUtf8. */
 export function decodeFast(): void {
   configureTextEncoding({
     encodeUtf8: (text) => encoder.encode(text),

@@ -11,6 +11,7 @@ const origin = typeof location === "undefined" ? "http://localhost" : location.o
 export const transport: Transport = createConnectTransport({ baseUrl: origin, useHttpGet: false, interceptors: [session] });
 
 decodeFast();
+
 /** The same with binary messages, which browsers read several times faster than JSON: for long logs and large runs. */
 const binaryTransport: Transport = createConnectTransport({ baseUrl: origin, useBinaryFormat: true, interceptors: [session] });
 
@@ -20,7 +21,7 @@ const binaryClients = new Map<DescService, unknown>();
 /** The client of a service, created once. */
 export const client = <T extends DescService>(service: T): Client<T> => clientOf(clients, transport, service);
 
-/** The client of a service that sends much, created once. */
+/** The client of a service with large messages, created once. */
 export const binaryClient = <T extends DescService>(service: T): Client<T> => clientOf(binaryClients, binaryTransport, service);
 
 function clientOf<T extends DescService>(known: Map<DescService, unknown>, over: Transport, service: T): Client<T> {

@@ -16,7 +16,7 @@ export const none = -1;
 
 /**
  * All actions of a run in columns: a row for each, in the order in which they were created, so that a parent comes before
- * its children. 100,000 actions take about 15 MB. Rows never move, and are only removed when the server starts a new snapshot, which
+ * its children. 100,000 actions take about 19 MB. Rows never move, and are only removed when the server starts a new snapshot, which
  * changes the generation. Listeners are called once for each message.
  */
 export class RunModel {
@@ -27,7 +27,7 @@ export class RunModel {
   #named = 0; // how many rows are in it
   #names: string[] = [];
   #strings: string[] = [];
-  // A stream that resumes sends texts again that the model has: their first index, and that of each index.
+  // A stream that resumes may send texts that the model already has. The first index of a text is the one that is used.
   readonly #texts = new Map<string, number>();
   readonly #firstOf = new Column();
   // Columns hold unsigned numbers, so those that may have no value are stored plus one.
@@ -286,7 +286,7 @@ export class RunModel {
   }
 
   #find(number: number): number | undefined {
-    if (number > this.#greatest) return undefined; // as most are when a run loads
+    if (number > this.#greatest) return undefined; // so are most while a run loads
     return this.#rows.find(hashOf(number), (row) => this.#numbers.get(row) === number);
   }
 
